@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue: its identity and its settings. The first enqueue creates a queue with the server's defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/job/job.h"
+#include "core/limits.h"
+
+namespace weir::core {
+
+inline constexpr std::string_view kDeadLetterSuffix = "-dlq";  // <queue>-dlq is a view of the dead jobs of <queue>
+
+enum class Durability : std::uint8_t { sync = 0, interval = 1 };
+enum class ClaimMode : std::uint8_t { ride = 0, sync = 1 };      // does a claim wait for its own sync?
+enum class DeliveryMode : std::uint8_t { at_least_once = 0, at_most_once = 1 };
+enum class QueueOrder : std::uint8_t { priority = 0, deadline = 1, fifo = 2 };
+
+// Value.
+struct QueueSettings {
+  PriorityClass priority_class = PriorityClass::P2;
+  RetryPolicy retry = ladder_policy();
+  std::uint32_t max_attempts = 6;
+  std::int64_t lease_ms = kLeaseMsDefault;
+  std::int64_t timeout_ms = 0;  // longest run of one attempt; 0: no bound but the extends
+  std::int64_t ttl_ms = 0;      // default TTL; 0: none
+  std::uint64_t max_depth = 0;  // enqueue is refused at this many waiting jobs; 0: no bound
+  std::uint64_t payload_bytes_max = kPayloadBytesMax;
+  Durability durability = Durability::sync;
+  std::int64_t durability_interval_ms = 0;
+  ClaimMode claim = ClaimMode::ride;
+  DeliveryMode delivery = DeliveryMode::at_least_once;
+  QueueOrder order = QueueOrder::priority;
+  std::int64_t completed_retention_ms = kCompletedRetentionMs;
+  std::uint64_t completed_max = kCompletedPerQueueMax;
+  std::int64_t dead_retention_ms = kDeadRetentionMs;
+  ExhaustionPolicy exhaustion = ExhaustionPolicy::dead;
+
+  bool operator==(const QueueSettings&) const = default;
+};
+
+// Errors: invalid_argument, naming the setting and what would be right.
+Result<void> check_queue_settings(const QueueSettings& settings);
+
+// Value, an entity of the store.
+struct Queue {
+  QueueId id;
+  std::uint32_t namespace_id = 0;  // 0 = default
+  std::string name;
+  QueueSettings settings;
+  bool paused = false;    // gives no jobs
+  bool draining = false;  // takes no new jobs
+  bool is_deleted = false;  // its jobs are being removed in slices
+  std::uint64_t version = 0;
+  WallTime created_at;
+  std::string created_by;
+
+  bool operator==(const Queue&) const = default;
+};
+
+// What a request may change of a queue; unset fields stay. Value.
+struct QueuePatch {
+  std::optional<PriorityClass> priority_class;
+  std::optional<RetryPolicy> retry;  // brings its max_attempts unless that is set too
+  std::optional<std::uint32_t> max_attempts;
+  std::optional<std::int64_t> lease_ms, timeout_ms, ttl_ms;
+  std::optional<std::uint64_t> max_depth, payload_bytes_max;
+  std::optional<Durability> durability;
+  std::optional<std::int64_t> durability_interval_ms;
+  std::optional<ClaimMode> claim;
+  std::optional<DeliveryMode> delivery;
+  std::optional<QueueOrder> order;
+  std::optional<std::int64_t> completed_retention_ms, dead_retention_ms;
+  std::optional<std::uint64_t> completed_max;
+  std::optional<bool> paused, draining;
+
+  bool operator==(const QueuePatch&) const = default;
+};
+
+}  // namespace weir::core
