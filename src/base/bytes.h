@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteWriter and ByteReader: little-endian numbers, LEB128 varints and length-prefixed strings for records and answers.
-// The reader never reads past its input and never allocates by a declared length: after any short or impossible input
-// ok() is false and every later read gives zero or empty.
+// ByteWriter and ByteReader: little-endian numbers, LEB128 varints and length-prefixed strings for
+// records and answers. The reader never reads past its input and never allocates by a declared
+// length: after any short or impossible input ok() is false and every later read gives zero or
+// empty.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to the machine's clocks. Everything that waits or dates takes a Clock; tests pass a ManualClock.
+// The only door to the machine's clocks. Everything that waits or dates takes a Clock; tests pass a
+// ManualClock.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ class Clock {
   // The wall clock; may step in both directions.
   virtual WallTime wall_now() const = 0;
 
-  // Milliseconds since an arbitrary start that go on during suspend and never go back (CLOCK_BOOTTIME).
+  // Milliseconds since an arbitrary start that go on during suspend and never go back
+  // (CLOCK_BOOTTIME).
   virtual std::int64_t boot_ms() const = 0;
 
   // The same in microseconds, for measuring.

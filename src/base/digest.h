@@ -23,10 +23,12 @@ using Sha256 = std::array<std::uint8_t, 32>;
 Sha256 sha256(std::string_view data);
 Sha256 hmac_sha256(std::string_view key, std::string_view data);
 
-// SipHash-2-4 with a 128-bit key and a 128-bit answer: unguessable without the key, about 20 ns for short input.
+// SipHash-2-4 with a 128-bit key and a 128-bit answer: unguessable without the key, about 20 ns for
+// short input.
 Hash128 siphash128(const Hash128& key, std::string_view data);
 
-// CRC32C (Castagnoli), SSE4.2 where the processor has it, a table elsewhere. `seed` continues an earlier sum.
+// CRC32C (Castagnoli), SSE4.2 where the processor has it, a table elsewhere. `seed` continues an
+// earlier sum.
 std::uint32_t crc32c(std::string_view data, std::uint32_t seed = 0);
 
 // Bytes from the kernel's generator. Aborts when the kernel has none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP request and response as values: what net's server parses and writes, and what a door answers. No I/O.
+// An HTTP request and response as values: what net's server parses and writes, and what a door
+// answers. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +36,24 @@ struct HttpResponse {
   bool close = false;  // close the connection after this answer
 };
 
-// Where a handler puts its answer; used on the I/O thread only, exactly one of respond or begin_stream.
+// Where a handler puts its answer; used on the I/O thread only, exactly one of respond or
+// begin_stream.
 class HttpResponder {
  public:
   virtual ~HttpResponder() = default;
   virtual void respond(HttpResponse response) = 0;
-  // Starts an unbounded answer (server-sent events): head now, then write() until it says false (client gone or too
-  // slow), then end_stream().
+  // Starts an unbounded answer (server-sent events): head now, then write() until it says false
+  // (client gone or too slow), then end_stream().
   virtual void begin_stream(HttpResponse head) = 0;
   virtual bool write(std::string_view bytes) = 0;
   virtual void end_stream() = 0;
-  // Called at most once when the client went away before the answer was complete. Set it before returning from the handler.
+  // Called at most once when the client went away before the answer was complete. Set it before
+  // returning from the handler.
   virtual void on_abandoned(std::function<void()> callback) = 0;
 };
 
-// shared_ptr: the connection and the answer that is still being made own it together; whoever ends last frees it.
+// shared_ptr: the connection and the answer that is still being made own it together; whoever ends
+// last frees it.
 using HttpResponderPtr = std::shared_ptr<HttpResponder>;
 
 // What a handler may say once the head of a request is there, before its body is read.
@@ -65,7 +69,8 @@ class HttpHandler {
   virtual ~HttpHandler() = default;
   // The head of a request is complete (body still empty). Requires: must not keep the reference.
   virtual HttpHeadVerdict on_head(const HttpRequest& head) = 0;
-  // A whole request. The answer may come later; answers of one connection leave in the order of its requests.
+  // A whole request. The answer may come later; answers of one connection leave in the order of its
+  // requests.
   virtual void on_request(HttpRequest request, HttpResponderPtr responder) = 0;
 };
 

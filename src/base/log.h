@@ -27,10 +27,18 @@ void configure(Format format, Level least);
 
 // Writes a line: time, level, message, fields. Lines below the least level cost one comparison.
 void write(Level level, std::string_view message, std::initializer_list<Field> fields = {});
-inline void debug(std::string_view m, std::initializer_list<Field> f = {}) { write(Level::debug, m, f); }
-inline void info(std::string_view m, std::initializer_list<Field> f = {}) { write(Level::info, m, f); }
-inline void warning(std::string_view m, std::initializer_list<Field> f = {}) { write(Level::warning, m, f); }
-inline void error(std::string_view m, std::initializer_list<Field> f = {}) { write(Level::error, m, f); }
+inline void debug(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::debug, m, f);
+}
+inline void info(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::info, m, f);
+}
+inline void warning(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::warning, m, f);
+}
+inline void error(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::error, m, f);
+}
 
 void flush();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Own seeded generator (xoshiro256**, seeded by splitmix64) with portable draws: the standard distributions give other
-// numbers with other libraries, and a seed must reproduce a run. Not for secrets: those come from base/digest.h.
+// Own seeded generator (xoshiro256**, seeded by splitmix64) with portable draws: the standard
+// distributions give other numbers with other libraries, and a seed must reproduce a run. Not for
+// secrets: those come from base/digest.h.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small text functions that several folders need: UTF-8 checks, names, JSON escaping, numbers, sizes, percent coding.
+// Small text functions that several folders need: UTF-8 checks, names, JSON escaping, numbers,
+// sizes, percent coding.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,11 @@ namespace weir {
 
 bool is_valid_utf8(std::string_view text);
 
-// The rule for every name that a client chooses (queue, kind, group, key, tag): `min`..`max` bytes of UTF-8 without
-// control characters. Errors: invalid_argument, naming `what` and the rule that was broken.
-Result<void> check_name(std::string_view what, std::string_view name, std::size_t max_bytes, std::size_t min_bytes = 1);
+// The rule for every name that a client chooses (queue, kind, group, key, tag): `min`..`max` bytes
+// of UTF-8 without control characters. Errors: invalid_argument, naming `what` and the rule that
+// was broken.
+Result<void> check_name(std::string_view what, std::string_view name, std::size_t max_bytes,
+                        std::size_t min_bytes = 1);
 
 // Appends `text` as a JSON string with its quotes. Invalid UTF-8 is replaced by U+FFFD.
 void append_json_string(std::string& out, std::string_view text);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two kinds of time that cannot be mixed up.
 //
-// WallTime is what people mean (run_at, created_at, cron): milliseconds since 1970-01-01 UTC, up to the end of year 9999.
-// StoreTime is what leases, backoff, TTL and retention run on: milliseconds of the store's own clock, which only moves
-// forward (boot-time driven; after a restart it goes on at last + max(0, wall elapsed)). A step of the wall clock does not
-// touch it. Durations are plain std::int64_t milliseconds named *_ms, with saturating arithmetic.
+// WallTime is what people mean (run_at, created_at, cron): milliseconds since 1970-01-01 UTC, up to
+// the end of year 9999. StoreTime is what leases, backoff, TTL and retention run on: milliseconds
+// of the store's own clock, which only moves forward (boot-time driven; after a restart it goes on
+// at last + max(0, wall elapsed)). A step of the wall clock does not touch it. Durations are plain
+// std::int64_t milliseconds named *_ms, with saturating arithmetic.
 #pragma once
 
 #include <compare>
@@ -25,7 +26,8 @@ inline constexpr std::int64_t kMsPerDay = 24 * kMsPerHour;
 constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return b > 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
 }
 constexpr std::int64_t saturating_mul(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
@@ -64,17 +66,20 @@ struct Now {
 
 // The wall-clock instant that corresponds to a store instant, seen from `now`. For display only.
 constexpr WallTime to_wall(StoreTime at, Now now) {
-  return at.is_set() ? WallTime{saturating_add(now.wall.ms, at.since(now.store))} : WallTime::none();
+  return at.is_set() ? WallTime{saturating_add(now.wall.ms, at.since(now.store))}
+                     : WallTime::none();
 }
 
-// "2026-11-29T16:30:00.123Z" (milliseconds left out when zero). Requires: at.is_set(), within year 9999.
+// "2026-11-29T16:30:00.123Z" (milliseconds left out when zero). Requires: at.is_set(), within year
+// 9999.
 std::string format_rfc3339(WallTime at);
 
-// Parses RFC 3339 with offset or Z, fraction cut to milliseconds. Errors: invalid_argument (also beyond year 9999).
+// Parses RFC 3339 with offset or Z, fraction cut to milliseconds. Errors: invalid_argument (also
+// beyond year 9999).
 Result<WallTime> parse_rfc3339(std::string_view text);
 
-// "30s", "5m", "2h", "7d", "250ms", also sums such as "1h30m"; a plain number is milliseconds. Never negative.
-// Errors: invalid_argument, which says what would be right.
+// "30s", "5m", "2h", "7d", "250ms", also sums such as "1h30m"; a plain number is milliseconds.
+// Never negative. Errors: invalid_argument, which says what would be right.
 Result<std::int64_t> parse_duration_ms(std::string_view text);
 
 // The shortest text that parses back to the same duration: "1m", "1m30s", "250ms", "0s".
