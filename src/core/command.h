@@ -54,7 +54,14 @@ struct Claim {
 struct Ack { JobId job; LeaseToken token; std::optional<std::string> result; };  // result: JSON text
 struct Fail { JobId job; LeaseToken token; JobError error; std::optional<std::int64_t> retry_after_ms; bool dead = false; };
 enum class ReleasePlace : std::uint8_t { keep, front, back };
-struct Release { JobId job; LeaseToken token; std::optional<std::int64_t> delay_ms; ReleasePlace place = ReleasePlace::keep; };
+// undelivered: set by the engine for a claim that was not wholly handed to the kernel (outcome undelivered, excused).
+struct Release {
+  JobId job;
+  LeaseToken token;
+  std::optional<std::int64_t> delay_ms;
+  ReleasePlace place = ReleasePlace::keep;
+  bool undelivered = false;
+};
 struct Snooze { JobId job; LeaseToken token; std::optional<std::int64_t> delay_ms; std::optional<WallTime> until; };
 struct Extend { JobId job; LeaseToken token; std::optional<std::int64_t> lease_ms; };
 struct Progress { JobId job; LeaseToken token; std::optional<std::uint8_t> percent; std::optional<std::string> message; };
@@ -84,8 +91,12 @@ struct ForgetIdempotency { Hash128 scope; };
 struct ForgetUnique { QueueId queue; std::string key; };
 
 struct PutQueue { std::string queue; QueuePatch patch; bool replace = false; };  // replace: unset fields go to defaults
+// An empty queue goes at once. With force, or when it is marked already, one with jobs is marked is_deleted; the engine then removes the jobs in
+// slices (Purge) and repeats the command at the end.
 struct DeleteQueue { std::string queue; bool force = false; };
-struct Purge { std::string queue; std::vector<JobId> slice; };  // removes these waiting jobs; the engine makes the slices
+// Removes these jobs: the waiting ones only, or all, whatever their state, when the queue is marked is_deleted. Ids that are
+// gone or do not qualify are passed over. The engine makes the slices and keeps the audit entry of the first one only.
+struct Purge { std::string queue; std::vector<JobId> slice; };
 struct PutToken { ApiToken token; };
 struct RevokeToken { std::string id; };
 

@@ -37,6 +37,10 @@ struct Context {
   const Policy& policy;
   Hash128 lease_secret;
   std::uint32_t epoch = 1;
+  // The instant by which the verbs of workers are judged (check_lease, and the guard's deadline_after). After a stall of the
+  // server it lies before `now`, so that a lease whose heartbeat had arrived is not lost; what is granted starts at `now`.
+  StoreTime judged_at;  // none: now.store
+  StoreTime judge_time() const { return judged_at.is_set() ? judged_at : now.store; }
 };
 
 // Adds to `out` what deciding `request` needs to see. Some needs show only when the queue or the job is known: a store's
