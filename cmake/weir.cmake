@@ -9,6 +9,7 @@ if(CCACHE_PROGRAM)
 endif()
 
 find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
 if(WEIR_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
