@@ -114,6 +114,7 @@ class Store {
   //   a job       -> its queue (and the counts of that queue), its group lock if it has a group, its unique key entry if it has one;
   //   a queue name-> the queue, and its counts;
   //   unique keys by queue name -> resolved through the queue when it exists.
+  //   a unique key entry (also one that a job pulled in) -> the job that it names.
   // Errors: unavailable, corruption, io_error.
   virtual Result<void> prefetch(const core::ReadSet& wanted, core::View& view) = 0;
 
