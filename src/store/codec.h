@@ -3,8 +3,8 @@
 //
 // A record starts with a version byte of its own, so that each entity can grow alone. Numbers are
 // varints, strings carry their length, and fields that mostly have their default stand behind a
-// presence bitmap: a fresh job with a kind takes about 30 bytes besides its texts. Instants of a
-// job are written as differences to its created_at (and ended_at).
+// presence bitmap: a fresh job with a kind takes about 30 bytes besides its texts. Wall instants
+// of a job are written as differences to its created_at.
 //
 // decode_ never crashes and never allocates by a declared length. Errors: corruption (short,
 // trailing bytes, numbers that no enum has), unsupported (a version newer than this program's; the
