@@ -256,6 +256,7 @@ void apply_patch(const core::QueuePatch& p, core::QueueSettings& s) {
 }
 
 void Reader::finish() {
+  out_.config.retry_policies = retries_;
   core::QueueSettings& settings = out_.config.policy.queue_defaults;
   apply_patch(server_wide_, settings);
   apply_patch(defaults_, settings);

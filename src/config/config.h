@@ -61,6 +61,7 @@ struct Config {
   core::Policy policy;             // [defaults] and [[rules]]
   std::vector<NamedQueue> queues;  // [queues.NAME], put at every start
   std::vector<PoolConfig> pools;
+  std::vector<core::RetryPolicy> retry_policies;  // [retry.NAME]
 };
 
 // Something that the file says and should not. Value.
