@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: takes commands from a bounded mailbox, works in turns, releases answers when they are durable, matches standing
-// demands with claimable jobs, and drives everything that time drives. This header is all that doors see.
+// The engine: takes commands from a bounded mailbox, works in turns, releases answers when they are
+// durable, matches standing demands with claimable jobs, and drives everything that time drives.
+// This header is all that doors see.
 //
-// One turn: read the clock once; decide the commands that have arrived (at most kTurnCommandsMax or kTurnBytesMax), each
-// seeing the changes of those before it; one commit; one sync when an answer waits for it; release the answers in order; then
-// what fell due; then dispatch: allot claimable (and durable) jobs to demands, commit the claims (they ride the next sync
-// unless a queue wants claim = sync or at-most-once), hand out.
+// One turn: read the clock once; decide the commands that have arrived (at most kTurnCommandsMax or
+// kTurnBytesMax), each seeing the changes of those before it; one commit; one sync when an answer
+// waits for it; release the answers in order; then what fell due; then dispatch: allot claimable
+// (and durable) jobs to demands, commit the claims (they ride the next sync unless a queue wants
+// claim = sync or at-most-once), hand out.
 //
-// Thread: all calls on the engine's thread (the I/O loop) unless said otherwise. Callbacks come on the same thread, from inside
-// run_turn() or, for refusals, never from inside submit(): every answer is asynchronous.
+// Thread: all calls on the engine's thread (the I/O loop) unless said otherwise. Callbacks come on
+// the same thread, from inside run_turn() or, for refusals, never from inside submit(): every
+// answer is asynchronous.
 #pragma once
 
 #include <atomic>
@@ -39,10 +42,12 @@ struct Delivery {
   std::string queue_name;
 };
 
-// A standing demand. A long poll asks for up to `credit` jobs once; it is answered as soon as at least one job can be given,
-// or with none at `wait_ms`. Demands of one queue are served in the order in which they came.
+// A standing demand. A long poll asks for up to `credit` jobs once; it is answered as soon as at
+// least one job can be given, or with none at `wait_ms`. Demands of one queue are served in the
+// order in which they came.
 struct Demand {
-  std::vector<std::string> queues;  // names; 1..kClaimQueuesMax; a queue that does not exist yet may come
+  std::vector<std::string>
+      queues;  // names; 1..kClaimQueuesMax; a queue that does not exist yet may come
   std::vector<core::PriorityClass> classes;
   std::vector<std::string> kinds;
   std::uint32_t credit = 1;
@@ -52,21 +57,25 @@ struct Demand {
   core::OwnerKind owner = core::OwnerKind::worker;
   std::uint64_t connection = 0;
   core::Principal principal;
-  std::size_t body_bytes_max = core::kRequestBytesMax;  // the answer is cut to this many payload bytes (at least one job)
+  std::size_t body_bytes_max =
+      core::kRequestBytesMax;  // the answer is cut to this many payload bytes (at least one job)
 };
 using DemandId = std::uint64_t;
-// Called exactly once, unless the demand is withdrawn. Errors: unavailable (draining), not the absence of jobs.
+// Called exactly once, unless the demand is withdrawn. Errors: unavailable (draining), not the
+// absence of jobs.
 using DeliveryCallback = std::function<void(Result<std::vector<Delivery>>)>;
 
 using EventCallback = std::function<void(const core::Event&, std::string_view queue_name)>;
 
-// Counters and gauges that the probe thread reads; thread-safe. The engine publishes them once per turn.
+// Counters and gauges that the probe thread reads; thread-safe. The engine publishes them once per
+// turn.
 struct Published {
   std::atomic<bool> is_ready{false};
   std::atomic<bool> is_draining{false};
-  std::atomic<bool> is_stopped{false};       // the store has failed
+  std::atomic<bool> is_stopped{false};  // the store has failed
   std::atomic<std::int64_t> last_turn_boot_ms{0};
-  // The text of /metrics, replaced at most once a second by the engine. shared_ptr: a scrape keeps the text it reads.
+  // The text of /metrics, replaced at most once a second by the engine. shared_ptr: a scrape keeps
+  // the text it reads.
   std::shared_ptr<const std::string> metrics() const { return std::atomic_load(&metrics_); }
   void set_metrics(std::string text) {
     std::atomic_store(&metrics_, std::make_shared<const std::string>(std::move(text)));
@@ -92,9 +101,9 @@ struct JobView {
   core::Job job;
   std::string queue_name;
   std::uint32_t max_attempts = 0;
-  WallTime retry_after;          // failed
-  WallTime lease_expires_at;     // processing
-  std::string last_error;        // message of the last failed attempt, empty if none
+  WallTime retry_after;       // failed
+  WallTime lease_expires_at;  // processing
+  std::string last_error;     // message of the last failed attempt, empty if none
 };
 
 class Engine {
@@ -108,21 +117,24 @@ class Engine {
   // Loads queues and tokens, allocates ids. Errors: those of the store.
   Result<void> start();
 
-  // Puts a command into the mailbox; `answered` is called once, from a later run_turn(), when the answer is durable by the
-  // configured rule. Errors: unavailable when the mailbox is full (a quarter of it is kept for ack, fail, release and extend), or
-  // when the server drains and the command is no ack, fail, release, snooze, extend or progress.
+  // Puts a command into the mailbox; `answered` is called once, from a later run_turn(), when the
+  // answer is durable by the configured rule. Errors: unavailable when the mailbox is full (a
+  // quarter of it is kept for ack, fail, release and extend), or when the server drains and the
+  // command is no ack, fail, release, snooze, extend or progress.
   Result<void> submit(core::Request request, AnswerCallback answered);
 
-  // Places and withdraws demands. A withdrawn demand swallows nothing: its callback is not called, and no job was leased for it.
+  // Places and withdraws demands. A withdrawn demand swallows nothing: its callback is not called,
+  // and no job was leased for it.
   DemandId demand(Demand demand, DeliveryCallback delivered);
   void withdraw(DemandId id);
   // A delivery that could not be handed to the kernel: its leases are given back, excused.
   void undelivered(std::span<const Delivery> deliveries);
 
-  // Does one turn. True when there is more to do at once. Errors: io_error, corruption: the store is stopped, no answer of the
-  // turn was released; the caller leaves the process with 74.
+  // Does one turn. True when there is more to do at once. Errors: io_error, corruption: the store
+  // is stopped, no answer of the turn was released; the caller leaves the process with 74.
   Result<bool> run_turn();
-  // Milliseconds until run_turn() has something to do by time alone; 0: now; at most 1,000 while unsynced claims exist.
+  // Milliseconds until run_turn() has something to do by time alone; 0: now; at most 1,000 while
+  // unsynced claims exist.
   std::int64_t next_turn_in_ms() const;
 
   // Reads; they see everything committed. Errors: not_found, corruption, io_error.
@@ -144,7 +156,8 @@ class Engine {
   const core::ApiToken* find_token(std::string_view id) const;
   bool has_tokens() const;  // any living token: the server is closed
 
-  // Removes the waiting jobs of a queue, in slices over several turns, with one audit entry. `answered` gets Removed or Error.
+  // Removes the waiting jobs of a queue, in slices over several turns, with one audit entry.
+  // `answered` gets Removed or Error.
   void purge(std::string_view queue, core::Principal principal, AnswerCallback answered);
   // Calls back when the job has ended (or is gone), at most after wait_ms. The id withdraws it.
   std::uint64_t wait_for_end(core::JobId id, std::int64_t wait_ms, std::function<void()> ended);
@@ -156,7 +169,8 @@ class Engine {
 
   Result<void> backup(const std::string& directory);
 
-  // Stops giving: claims and enqueues get unavailable, waiting demands are answered so; acks and extends go on.
+  // Stops giving: claims and enqueues get unavailable, waiting demands are answered so; acks and
+  // extends go on.
   void drain();
   bool is_draining() const;
   std::uint64_t lease_count() const;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides a list of requests and commits what they change: the one way by which anything changes in
+// the store.
+//
+// One prefetch for all, each decided in order over the changes of those before it, one commit. What
+// the store answers with "guard missed" is decided again from fresh data, together with the later
+// requests that changed nothing: their answer may rest on the change that failed (a later one that
+// was applied had guards of its own, so that it stands). Only jobs have no guard on their queue's
+// existence: a change that makes a queue ends its commit, and what follows goes into the next one.
+// Nothing is released here: the answers stay in the works.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/decide.h"
+#include "engine/state.h"
+
+namespace weir::engine {
+
+// One request on its way through a turn.
+struct Work {
+  core::Request request;
+  AnswerCallback answered;  // null for the engine's own
+
+  core::Answer answer;
+  bool has_answer = false;
+  std::uint64_t seq = 0;  // of the commit that holds its change; 0: nothing was written
+  bool is_sync = false;   // its answer waits for durability
+  std::vector<core::Event> events;
+};
+
+// May look at a decided change before it is committed, and alter it; false drops it (the work is
+// left without an answer).
+using Inspect = std::function<bool(std::size_t work, core::ChangeSet& change)>;
+
+// One thread. The state must outlive it.
+class Committer {
+ public:
+  explicit Committer(State& state) : state_(state) {}
+
+  // Every work has an answer afterwards, unless `inspect` dropped it. Errors: io_error, corruption
+  // (the store is stopped).
+  Result<void> run(std::span<Work> works, const Inspect& inspect = nullptr);
+
+  // Hands answers and events to the release queue, in order.
+  void push_releases(std::span<Work> works);
+
+ private:
+  Result<void> prefetch(std::span<Work> works, const std::vector<std::size_t>& open);
+  Result<void> reserve_ids(std::span<Work> works, const std::vector<std::size_t>& open);
+  // Decides in order; returns how many of `open` (a change that makes a queue is the last).
+  std::size_t decide(std::span<Work> works, const std::vector<std::size_t>& open,
+                     const Inspect& inspect);
+  // What a commit left to do: works to decide once more, and whether the view still holds what the
+  // store has.
+  struct Left {
+    std::vector<std::size_t> again;
+    bool is_view_true = true;
+  };
+  Result<Left> commit(std::span<Work> works);
+  void apply_result(Work& work, core::ChangeSet& change, std::uint64_t seq);
+  void note_applied(const core::ChangeSet& change);
+
+  State& state_;
+  core::View view_;
+  core::ReadSet reads_;
+  std::vector<core::ChangeSet> changes_;
+  std::vector<std::size_t> change_owner_;  // work of each change
+  std::vector<std::size_t> unwritten_;     // works of this round that changed nothing
+  std::vector<store::CommitResult> results_;
+};
+
+void answer_error(Work& work, ErrorCode code, std::string detail, std::int64_t retry_after_ms = 0);
+
+}  // namespace weir::engine

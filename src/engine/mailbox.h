@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bounded mailbox: commands that have arrived and not been decided. The last quarter of it is
+// kept for the verbs by which workers end or keep what they hold: a flood of enqueues must not make
+// leases run out.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "core/command.h"
+#include "core/limits.h"
+#include "engine/engine.h"
+
+namespace weir::engine {
+
+struct Mail {
+  core::Request request;
+  AnswerCallback answered;  // null for the engine's own commands
+  std::size_t bytes = 0;    // about what its changes will weigh in a commit
+};
+
+// ack, fail, release, snooze, extend, progress: served while draining, and from the last quarter of
+// the mailbox.
+bool is_worker_verb(const core::Command& command);
+
+// About what the changes of `command` will weigh in a commit, never less than they do but for a
+// bounded record overhead.
+std::size_t command_bytes(const core::Command& command);
+
+// One thread.
+class Mailbox {
+ public:
+  explicit Mailbox(std::size_t commands_max) : commands_max_(commands_max) {}
+
+  // Errors: unavailable with retry_after_ms when there is no room for such a command.
+  Result<void> put(core::Request request, AnswerCallback answered);
+  // The engine's own commands go first and are not bounded here (their makers bound them).
+  void put_own(core::Request request);
+
+  // Moves the next turn's share to `out`, in order: at most kTurnCommandsMax or kTurnBytesMax, a
+  // larger command alone.
+  void take(std::vector<Mail>& out);
+
+  bool is_empty() const { return mails_.empty() && own_.empty(); }
+  std::size_t size() const { return mails_.size() + own_.size(); }
+
+ private:
+  std::size_t commands_max_;
+  std::deque<Mail> own_;
+  std::deque<Mail> mails_;
+};
+
+}  // namespace weir::engine
