@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The I/O loop: one thread, rounds. A round runs every handler that is ready; the engine's turn comes after it (one round =
-// one turn), so that everything read in one round shares one commit and one sync. Asio stays behind event_loop.cc.
+// The I/O loop: one thread, rounds. A round runs every handler that is ready; the engine's turn
+// comes after it (one round = one turn), so that everything read in one round shares one commit and
+// one sync. Asio stays behind event_loop.cc.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Runs everything that is ready; waits up to `wait_ms` for the first thing when nothing is (0: does not wait, < 0: for ever).
-  // Returns how many handlers ran.
+  // Runs everything that is ready; waits up to `wait_ms` for the first thing when nothing is (0:
+  // does not wait, < 0: for ever). Returns how many handlers ran.
   std::size_t run_round(std::int64_t wait_ms);
 
   // Runs `task` in a later round. Thread-safe; wakes the loop.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbound HTTP as one blocking call (libcurl stays behind http_client.cc). Used by our own client, the CLI and the worker.
-// No redirects are followed and no proxy variables are read.
+// Outbound HTTP as one blocking call (libcurl stays behind http_client.cc). Used by our own client,
+// the CLI and the worker. No redirects are followed and no proxy variables are read.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,14 @@
 
 namespace weir::net {
 
-// Which addresses a call may connect to. The address that was checked is the one that is connected to.
+// Which addresses a call may connect to. The address that was checked is the one that is connected
+// to.
 enum class AddressPolicy : std::uint8_t {
-  any,              // our own server, configured by the operator
-  public_only,      // refuses loopback, private, link-local, CGNAT, multicast, unspecified, mapped and translated forms
-  literal_loopback  // public, or a literal loopback address in the URL itself (an operator's --post)
+  any,          // our own server, configured by the operator
+  public_only,  // refuses loopback, private, link-local, CGNAT, multicast, unspecified, mapped and
+                // translated forms
+  literal_loopback  // public, or a literal loopback address in the URL itself (an operator's
+                    // --post)
 };
 
 struct HttpCall {
@@ -30,9 +33,10 @@ struct HttpCall {
   std::int64_t timeout_ms = 30'000;
   std::size_t response_bytes_max = 16 * 1024 * 1024;
   AddressPolicy addresses = AddressPolicy::any;
-  std::string ca_file;  // empty: the system's
+  std::string ca_file;                        // empty: the system's
   const std::atomic<bool>* cancel = nullptr;  // when it turns true the call ends with unavailable
-  // When set, gets body bytes as they come (server-sent events) and may return false to end the call.
+  // When set, gets body bytes as they come (server-sent events) and may return false to end the
+  // call.
   std::function<bool(std::string_view)> on_body;
 };
 
@@ -44,9 +48,9 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Errors: unavailable (not reached, timed out, cut off; the detail says which), permission_denied (address refused, before
-  // any byte was sent), invalid_argument (URL), too_large.
-  // `timed_out`, when given, tells a timeout from other failures.
+  // Errors: unavailable (not reached, timed out, cut off; the detail says which), permission_denied
+  // (address refused, before any byte was sent), invalid_argument (URL), too_large. `timed_out`,
+  // when given, tells a timeout from other failures.
   Result<HttpResponse> call(const HttpCall& call, bool* timed_out = nullptr);
 
  private:
@@ -54,7 +58,8 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-// Is this numeric address (IPv4 or IPv6, without brackets) one that `policy` public_only lets through?
+// Is this numeric address (IPv4 or IPv6, without brackets) one that `policy` public_only lets
+// through?
 bool is_public_address(const std::string& address);
 
 }  // namespace weir::net
