@@ -72,7 +72,8 @@ class RecordReader {
   // The record, when all of it was read and nothing was odd.
   template <typename Record>
   Result<Record> finish(Record record) {
-    if (reader_.ok() && !has_known_version()) return refuse_version();
+    // First of all: a newer record need not look like ours in any byte but the first.
+    if (!has_known_version()) return refuse_version();
     if (!ok() || !reader_.at_end()) {
       return failure(ErrorCode::corruption, std::string(record_) + " record is damaged");
     }

@@ -31,13 +31,12 @@ struct JobDues {
   void add(const DueAt& due) { at[count++] = due; }
 };
 
-// TTL bounds the first start only; a replay gives a job that start once more.
+// TTL bounds the first start only: the first claim takes expires_at away, a replay sets it anew.
 inline bool has_running_ttl(const core::Job& job) {
-  const bool waits_for_first_start = job.state == core::JobState::scheduled ||
-                                     job.state == core::JobState::pending ||
-                                     job.state == core::JobState::blocked;
-  return job.expires_at.is_set() && job.expires_at != StoreTime::never() && waits_for_first_start &&
-         job.attempt == job.budget_start;
+  const bool waits_for_start = job.state == core::JobState::scheduled ||
+                               job.state == core::JobState::pending ||
+                               job.state == core::JobState::blocked;
+  return waits_for_start && job.expires_at.is_set() && job.expires_at != StoreTime::never();
 }
 
 // Everything but retention, which needs the queue's settings too.
