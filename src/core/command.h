@@ -70,9 +70,11 @@ struct Cancel { JobId job; std::string reason; };
 struct Promote { JobId job; };
 struct Replay { JobId job; std::string reason; };
 struct Erase { JobId job; };
-// Waiting jobs only. if_match: the version that the caller saw.
+// Waiting jobs only. if_match: the version that the caller saw. A change of payload or content type writes a whole body:
+// stored_body is what the job has now, read by whoever submits the command, so that headers and the rest are kept.
 struct Edit {
   JobId job;
+  std::optional<JobBody> stored_body;
   std::optional<std::uint64_t> if_match;
   std::optional<std::string> payload;
   std::optional<std::string> content_type;

@@ -45,4 +45,8 @@ std::int64_t retry_step_ms(const RetryPolicy& policy, std::uint32_t charged);
 // The delay until the attempt after charged attempt `charged`.
 std::int64_t retry_delay_ms(const RetryPolicy& policy, std::uint32_t charged, Prng& prng);
 
+// The delay when the worker said itself when to come back: `asked_ms` takes the place of the step, 24 h that of the cap.
+// Jitter stays (callers of a service that answers 429 must not come back all at once), but never before the time asked for.
+std::int64_t asked_retry_delay_ms(const RetryPolicy& policy, std::int64_t asked_ms, Prng& prng);
+
 }  // namespace weir::core

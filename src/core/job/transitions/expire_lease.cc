@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expire lease: the deadline has passed without an extend. Counts as a failure of class timeout,
+// under the same policy and the same bound: a job that kills its workers ends dead too.
+#include "core/job/transitions/transition.h"
+
+namespace weir::core {
+
+Decided decide_expire_lease(Deciding& d, const ExpireLease& command) {
+  const FoundJob found = find_timed_job(d, command.job);
+  if (found.job == nullptr || found.job->state != JobState::processing ||
+      found.job->lease->deadline_at > d.now().store) {
+    return Nothing{};
+  }
+  JobChange& change = start_change(d, *found.job);
+  ++change.after.counters.timeouts;
+  Outcome outcome = fail_attempt(d, change, found,
+                                 {.verb = Verb::expire_lease,
+                                  .outcome = AttemptOutcome::timeout,
+                                  .error = {.error_class = "timeout", .message = "lease expired"}});
+  // Nobody waits for the answer.
+  commit_riding(d);
+  d.out.answer.durable = true;
+  return outcome;
+}
+
+}  // namespace weir::core
