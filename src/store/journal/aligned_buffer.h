@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reusable block of memory that direct I/O accepts: it starts at a multiple of 4 KiB. Value that moves, one thread.
+// A reusable block of memory that direct I/O accepts: it starts at a multiple of 4 KiB. Value that
+// moves, one thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ namespace weir::store::journal {
 
 class AlignedBuffer {
  public:
-  // Makes room for at least `size` bytes; what was there is lost when it has to grow. Never fails: out of memory aborts.
+  // Makes room for at least `size` bytes; what was there is lost when it has to grow. Never fails:
+  // out of memory aborts.
   void reserve(std::size_t size);
 
   // Gives the memory back when it is larger than `size`.

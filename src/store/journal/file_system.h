@@ -13,7 +13,7 @@
 
 namespace weir::store::journal {
 
-// One open file. One thread at a time; different files on different threads.
+// One open file. One thread at a time, but for read(), which may run beside anything but a write of the same bytes.
 class File {
  public:
   virtual ~File() = default;
@@ -44,10 +44,10 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // Errors: not_found, conflict (exclusive), store_full, io_error.
+  // Files get mode 0600. Errors: not_found, conflict (exclusive), store_full, unavailable (out of descriptors), io_error.
   virtual Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;  // names, sorted
-  virtual Result<void> make_directory(const std::string& path) = 0;                 // and parents; fine when it exists
+  virtual Result<void> make_directory(const std::string& path) = 0;                 // and parents, 0700; durable; fine when it exists
   virtual Result<void> remove(const std::string& path) = 0;                         // not_found when absent
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  // replaces `to` atomically
   virtual Result<void> sync_directory(const std::string& directory) = 0;            // creates, removes and renames last

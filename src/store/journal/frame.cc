@@ -121,8 +121,7 @@ std::optional<Frame> peek_frame(const StreamId& id, std::string_view data) {
 std::optional<Frame> decode_frame(const StreamId& id, std::string_view data) {
   const std::optional<Frame> frame = peek_frame(id, data);
   if (!frame) return std::nullopt;
-  if (frame->body_bytes > kFrameBodyBytes ||
-      frame->body_bytes > data.size() - kFrameHeaderBytes) {
+  if (frame->body_bytes > kFrameBodyBytes || frame->body_bytes > data.size() - kFrameHeaderBytes) {
     return std::nullopt;
   }
   const auto wanted = get<std::uint32_t>(data.data() + kFrameCrcOffset);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a segment: its header block and the frames of commits. Pure functions over memory; docs/storage-format.md is
-// the table of offsets. Persistent: a change here is a new format number.
+// The bytes of a segment: its header block and the frames of commits. Pure functions over memory;
+// docs/storage-format.md is the table of offsets. Persistent: a change here is a new format number.
 //
-// A commit's body is cut into frames; each full frame, header included, is exactly 512 KiB, and every frame starts at a
-// multiple of 4 KiB. A frame belongs to a segment by (store key, generation): what a recycled file still holds from before, and
-// what a payload imitates, has another generation and is not seen.
+// A commit's body is cut into frames; each full frame, header included, is exactly 512 KiB, and
+// every frame starts at a multiple of 4 KiB. A frame belongs to a segment by (store key,
+// generation): what a recycled file still holds from before, and what a payload imitates, has
+// another generation and is not seen.
 #pragma once
 
 #include <cstdint>
@@ -56,9 +57,8 @@ constexpr std::uint64_t commit_file_bytes(std::uint64_t body_bytes) {
   const std::uint64_t full = body_bytes / kFrameBodyBytes;
   const std::uint64_t rest = body_bytes % kFrameBodyBytes;
   const std::uint64_t last =
-      rest > 0 || full == 0
-          ? round_to_block(static_cast<std::uint32_t>(rest) + kFrameHeaderBytes)
-          : 0;
+      rest > 0 || full == 0 ? round_to_block(static_cast<std::uint32_t>(rest) + kFrameHeaderBytes)
+                            : 0;
   return full * kFrameBodyBytesMax + last;
 }
 
@@ -66,17 +66,19 @@ constexpr std::uint64_t commit_file_bytes(std::uint64_t body_bytes) {
 std::uint32_t encode_frame(const StreamId& id, const Frame& frame, std::string_view body,
                            char* out);
 
-// Writes all frames of a commit; `first` holds what they share. Requires: room for commit_file_bytes(body.size()).
+// Writes all frames of a commit; `first` holds what they share. Requires: room for
+// commit_file_bytes(body.size()).
 void encode_commit(const StreamId& id, const Frame& first, std::string_view body, char* out);
 
 // Puts another generation into the frame at `data`, which decode_frame has accepted.
 void restamp_frame(std::uint64_t generation, char* data);
 
-// The frame at the start of `data` when it is whole and belongs to `id`: magic, format, key, generation, lengths and checksum.
-// Its body lies at data + kFrameHeaderBytes.
+// The frame at the start of `data` when it is whole and belongs to `id`: magic, format, key,
+// generation, lengths and checksum. Its body lies at data + kFrameHeaderBytes.
 std::optional<Frame> decode_frame(const StreamId& id, std::string_view data);
 
-// The same without the checksum: bytes that were meant to be a frame of this segment. Nothing in it is to be trusted.
+// The same without the checksum: bytes that were meant to be a frame of this segment. Nothing in it
+// is to be trusted.
 std::optional<Frame> peek_frame(const StreamId& id, std::string_view data);
 
 // The header block of a segment, kBlockBytes long.
@@ -86,10 +88,12 @@ struct SegmentHeader {
   std::uint32_t segment_bytes = 0;
 };
 void encode_segment_header(const SegmentHeader& header, char* out);
-// Errors: corruption (not a header, or a damaged one), unsupported (a whole header of another format). `path` for the detail.
+// Errors: corruption (not a header, or a damaged one), unsupported (a whole header of another
+// format). `path` for the detail.
 Result<SegmentHeader> decode_segment_header(std::string_view block, const std::string& path);
 
-// One commit as found in a segment. The body view lives as long as the image and the reader's next call.
+// One commit as found in a segment. The body view lives as long as the image and the reader's next
+// call.
 struct FoundCommit {
   Frame frame;  // of the first frame
   std::uint32_t offset = 0;

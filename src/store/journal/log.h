@@ -32,6 +32,11 @@ inline constexpr std::uint32_t kSegmentBytes = 16u << 20;
 inline constexpr std::uint32_t kFrameBodyBytesMax = 512u << 10;
 inline constexpr std::uint32_t kBlockBytes = 4096;
 
+// The largest body of one commit in a segment of `segment_bytes`.
+constexpr std::uint64_t log_body_bytes_max(std::uint64_t segment_bytes) {
+  return segment_bytes - kBlockBytes - (segment_bytes / kFrameBodyBytesMax + 1) * 96;
+}
+
 // Which kind of segment a commit goes to. Cold: what the cleaner moves.
 enum class SegmentKind : std::uint8_t { hot = 1, cold = 2 };
 
@@ -68,7 +73,7 @@ struct LogOptions {
   bool create = false;                   // make a new store when the directory is empty or absent
   bool read_only = false;                // verify: changes nothing, takes the lock
   std::uint32_t segment_bytes = kSegmentBytes;  // smaller in tests
-  std::uint64_t prng_seed = 0;           // generations and keys; 0: from the kernel
+  std::uint64_t prng_seed = 0;           // generations and keys; 0: from the kernel. Another one at each opening
   std::uint64_t disk_bytes_max = 0;      // quota of all segments; 0: none
 };
 
@@ -96,8 +101,8 @@ class Log {
   virtual ~Log() = default;
 
   // Appends one commit (buffered write, not yet durable). Returns where its body starts (body_offset 0, length body.size()).
-  // Empty bodies are allowed (seals). Requires: body fits a segment.
-  // Errors: store_full (no segment may be taken with this reserve; nothing was written), io_error (stopped).
+  // Empty bodies are allowed (seals). May sync: a segment is full only when all of it is durable.
+  // Errors: too_large (over log_body_bytes_max), store_full (no segment may be taken with this reserve; nothing was written), io_error (stopped).
   virtual Result<Location> append(std::string_view body, SegmentKind kind, Reserve reserve, std::uint32_t epoch, Now now) = 0;
   virtual std::uint64_t last_seq() const = 0;
 
@@ -110,7 +115,8 @@ class Log {
 
   // Every segment in use, in order of number.
   virtual std::vector<SegmentInfo> segments() const = 0;
-  // Gives a segment back to be recycled: nothing of it is needed any more. Waits while it is pinned. Errors: io_error.
+  // Gives a segment back to be recycled: nothing of it is needed any more. While it is pinned it is kept, and given back by the
+  // first prepare_spares() after its last unpin. Errors: conflict (it is active), not_found, io_error (stopped).
   virtual Result<void> free_segment(std::uint32_t number) = 0;
   virtual void pin(std::uint32_t number) = 0;
   virtual void unpin(std::uint32_t number) = 0;
@@ -121,7 +127,7 @@ class Log {
   // Zero-fills a piece (at most 1 MiB, direct) of the next spare segment. True when there is more to do. Tries again after the
   // disk was full. Errors: io_error.
   virtual Result<bool> prepare_spares() = 0;
-  virtual bool is_full() const = 0;  // no spare outside the reserve
+  virtual bool is_full() const = 0;  // no spare outside the reserve, and the disk or quota allowed none at the last try
   virtual std::uint64_t disk_bytes() const = 0;
 
   // Copies all segments in use up to and including commit `seq` (must be durable) and a manifest into `target`; the copy

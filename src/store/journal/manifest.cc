@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "store/journal/aligned_buffer.h"
 #include "store/journal/frame.h"
 
 namespace weir::store::journal {
@@ -139,10 +140,12 @@ Result<ManifestFiles::Found> ManifestFiles::load() {
     }
     found.any_file = true;
     WEIR_TRY_ASSIGN(const std::uint64_t size, (*opened)->size());
-    std::string bytes(size, '\0');
-    WEIR_TRY_ASSIGN(const std::size_t got, (*opened)->read(0, bytes.data(), bytes.size(), false));
-    bytes.resize(got);
-    Result<Manifest> manifest = decode_manifest(bytes, path(copy));
+    // Past the page cache: it may hold bytes that a failed sync has never brought to the disk.
+    AlignedBuffer bytes;
+    const std::size_t rounded = (size + kBlockBytes) / kBlockBytes * kBlockBytes;
+    bytes.reserve(rounded);
+    WEIR_TRY_ASSIGN(const std::size_t got, (*opened)->read(0, bytes.data(), rounded, true));
+    Result<Manifest> manifest = decode_manifest({bytes.data(), got}, path(copy));
     if (!manifest && manifest.error().code == ErrorCode::unsupported) {
       return failure(std::move(manifest).error());
     }
@@ -156,6 +159,7 @@ Result<ManifestFiles::Found> ManifestFiles::load() {
     }
   }
   older_ = sequences[0] <= sequences[1] ? 0 : 1;
+  is_newest_synced_ = false;
   return found;
 }
 
@@ -187,6 +191,12 @@ Result<void> ManifestFiles::ensure_room(std::size_t entry_count) {
 }
 
 Result<void> ManifestFiles::store(Manifest& manifest) {
+  // What was read may not have been durable yet; it must be before the other copy is overwritten.
+  if (!is_newest_synced_) {
+    WEIR_TRY_ASSIGN(File * newest, file(1 - older_));
+    WEIR_TRY(newest->sync());
+    is_newest_synced_ = true;
+  }
   manifest.sequence += 1;
   const std::string bytes = encode_manifest(manifest);
   for (const std::size_t copy : {older_, 1 - older_}) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manifest: which segments the store consists of, and how far they are known to be durable.
 //
-// It is kept twice, in MANIFEST-a and MANIFEST-b, with equal content. A new version is written and synced to one file, then to
-// the other: a crash leaves at least one whole version, and damage to one copy of a store at rest is repaired from the other.
-// The first 40 bytes (the envelope) keep their place in every later format, so that any version can name any other.
+// It is kept twice, in MANIFEST-a and MANIFEST-b, with equal content. A new version is written and
+// synced to one file, then to the other: a crash leaves at least one whole version, and damage to
+// one copy of a store at rest is repaired from the other. The first 40 bytes (the envelope) keep
+// their place in every later format, so that any version can name any other.
 #pragma once
 
 #include <cstdint>
@@ -63,10 +64,12 @@ class ManifestFiles {
   // Errors: unsupported (some copy is whole and of another format), io_error.
   Result<Found> load();
 
-  // Writes `manifest` as the next version to both copies; durable when it returns. After an error the caller stops.
+  // Writes `manifest` as the next version to both copies; durable when it returns. After an error
+  // the caller stops.
   Result<void> store(Manifest& manifest);
 
-  // Makes the files large enough for `entry_count` entries, so that store() never needs room. Errors: store_full, io_error.
+  // Makes the files large enough for `entry_count` entries, so that store() never needs room.
+  // Errors: store_full, io_error.
   Result<void> ensure_room(std::size_t entry_count);
 
   std::string path(std::size_t copy) const;
@@ -78,6 +81,7 @@ class ManifestFiles {
   const std::string directory_;
   std::unique_ptr<File> open_[2];
   std::size_t older_ = 0;  // the copy to write first
+  bool is_newest_synced_ = true;
   std::size_t room_bytes_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine's files: pread and pwrite, buffered by one descriptor and past the page cache by a second one that is opened
-// when it is first needed. Where a file system refuses O_DIRECT (some tmpfs), direct calls are buffered ones.
+// The machine's files: pread and pwrite, buffered by one descriptor and past the page cache by a
+// second one that is opened when it is first needed. Where a file system refuses O_DIRECT (some
+// tmpfs), direct calls are buffered ones.
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -96,8 +97,8 @@ class RealFile final : public File {
     int fd = direct && is_aligned(data.data(), offset, data.size()) ? direct_fd() : buffered_.get();
     std::size_t done = 0;
     while (done < data.size()) {
-      const ssize_t put = ::pwrite(fd, data.data() + done, data.size() - done,
-                                   static_cast<off_t>(offset + done));
+      const ssize_t put =
+          ::pwrite(fd, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return errno_failure("write", path_);
       done += static_cast<std::size_t>(put);
@@ -114,7 +115,7 @@ class RealFile final : public File {
   }
 
   Result<std::uint64_t> size() override {
-    struct stat info {};
+    struct stat info{};
     if (::fstat(buffered_.get(), &info) != 0) return errno_failure("stat", path_);
     return static_cast<std::uint64_t>(info.st_size);
   }
@@ -138,8 +139,8 @@ class RealFile final : public File {
     const std::lock_guard guard(mutex_);
     if (!tried_direct_) {
       tried_direct_ = true;
-      direct_ = Descriptor(
-          open_retrying(path_.c_str(), (read_only_ ? O_RDONLY : O_RDWR) | O_DIRECT));
+      direct_ =
+          Descriptor(open_retrying(path_.c_str(), (read_only_ ? O_RDONLY : O_RDWR) | O_DIRECT));
     }
     return direct_.is_open() ? direct_.get() : buffered_.get();
   }
@@ -157,7 +158,8 @@ class RealLock final : public FileSystem::Lock {
   explicit RealLock(Descriptor fd) : fd_(std::move(fd)) {}
 
  private:
-  Descriptor fd_;  // flock ends with it. The file stays: removing it would let two holders hold two files.
+  Descriptor
+      fd_;  // flock ends with it. The file stays: removing it would let two holders hold two files.
 };
 
 std::string read_process_id(int fd) {
@@ -204,7 +206,7 @@ class RealFileSystem final : public FileSystem {
       }
       if (end == std::string::npos) break;
     }
-    struct stat info {};
+    struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return errno_failure("stat", path);
     if (!S_ISDIR(info.st_mode)) {
       return failure(ErrorCode::conflict, fmt::format("{} is not a directory", path));
@@ -230,7 +232,7 @@ class RealFileSystem final : public FileSystem {
   }
 
   bool exists(const std::string& path) override {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0;
   }
 
@@ -242,11 +244,11 @@ class RealFileSystem final : public FileSystem {
       if (errno != EWOULDBLOCK) return errno_failure("lock", path);
       const std::string holder = read_process_id(fd.get());
       return failure(ErrorCode::conflict,
-                     holder.empty()
-                         ? fmt::format("{} is in use by another process", directory)
-                         : fmt::format("{} is in use by process {}", directory, holder));
+                     holder.empty() ? fmt::format("{} is in use by another process", directory)
+                                    : fmt::format("{} is in use by process {}", directory, holder));
     }
-    // The number is for people only: when it can't be written (full disk), the lock holds all the same.
+    // The number is for people only: when it can't be written (full disk), the lock holds all the
+    // same.
     const std::string text = fmt::format("{}\n", ::getpid());
     if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), text.data(), text.size(), 0) < 0) {
       errno = 0;
@@ -255,7 +257,7 @@ class RealFileSystem final : public FileSystem {
   }
 
   Result<std::uint64_t> free_bytes(const std::string& directory) override {
-    struct statvfs info {};
+    struct statvfs info{};
     if (::statvfs(directory.c_str(), &info) != 0) return errno_failure("stat", directory);
     return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
   }
