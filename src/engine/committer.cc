@@ -90,6 +90,7 @@ Result<void> Committer::reserve_ids(std::span<Work> works, const std::vector<std
     } else if (const auto* put = std::get_if<core::PutQueue>(&request.command)) {
       queue = put->queue;
     } else {
+      ++jobs;  // a new place in a queue takes a number from the same source
       continue;
     }
     const core::QueueName name{request.principal.namespace_id, std::string(queue)};

@@ -32,8 +32,22 @@ void Dispatcher::undelivered(std::span<const Delivery> deliveries) {
     mailbox_.put_own(core::Request{.command = core::Release{.job = delivery.claimed.job.id,
                                                             .token = delivery.claimed.token,
                                                             .undelivered = true},
-                                   .principal = {.id = "server"}});
+                                   .principal = server_for(delivery.claimed.job)});
   }
+}
+
+core::Principal Dispatcher::server_for(const core::Job& job) const {
+  const core::Queue* queue = state_.registry.queue(job.queue);
+  return {.id = "server", .namespace_id = queue == nullptr ? 0 : queue->namespace_id};
+}
+
+// A job of an at-most-once queue is over at its claim and has no lease; its worker is told how long
+// one would be.
+WallTime Dispatcher::lease_end(const core::Job& job) const {
+  const Now now = state_.time.now();
+  if (job.lease) return to_wall(job.lease->deadline_at, now);
+  const core::Queue* queue = state_.registry.queue(job.queue);
+  return queue == nullptr ? now.wall : now.wall.plus(core::effective_lease_ms(job, *queue));
 }
 
 Result<bool> Dispatcher::run() {
@@ -207,7 +221,6 @@ Result<void> Dispatcher::claim(std::vector<Share>& shares) {
 Result<void> Dispatcher::read_bodies(std::vector<Work>& works,
                                      const std::vector<std::size_t>& share_of,
                                      std::vector<Share>& shares) {
-  const Now now = state_.time.now();
   std::vector<std::pair<core::Claimed, Error>> broken;
   for (std::size_t w = 0; w < works.size(); ++w) {
     Work& work = works[w];
@@ -235,9 +248,8 @@ Result<void> Dispatcher::read_bodies(std::vector<Work>& works,
       continue;
     }
     Delivery delivery{.claimed = std::move(*claimed), .body = std::move(*body)};
-    const core::Job& held = delivery.claimed.job;
-    if (held.lease) delivery.lease_expires_at = to_wall(held.lease->deadline_at, now);
-    delivery.queue_name = state_.registry.queue_name(held.queue);
+    delivery.lease_expires_at = lease_end(delivery.claimed.job);
+    delivery.queue_name = state_.registry.queue_name(delivery.claimed.job.queue);
     shares[share_of[w]].deliveries.push_back(std::move(delivery));
   }
   committer_.push_releases(works);
@@ -254,7 +266,7 @@ Result<void> Dispatcher::bury(const core::Claimed& claimed, const Error& error) 
                             .token = claimed.token,
                             .error = {.error_class = "corruption", .message = error.detail},
                             .dead = true},
-      .principal = {.id = "server"}};
+      .principal = server_for(claimed.job)};
   WEIR_TRY(committer_.run(std::span(&work, 1)));
   committer_.push_releases(std::span(&work, 1));
   return {};

@@ -68,6 +68,9 @@ class Dispatcher {
   Result<void> read_bodies(std::vector<Work>& works, const std::vector<std::size_t>& share_of,
                            std::vector<Share>& shares);
   Result<void> bury(const core::Claimed& claimed, const Error& error);
+  // The server itself, in the namespace of the job.
+  core::Principal server_for(const core::Job& job) const;
+  WallTime lease_end(const core::Job& job) const;
   void hand_out(std::vector<Share>& shares);
   void answer_expired();
 

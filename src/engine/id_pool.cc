@@ -22,12 +22,17 @@ Result<void> IdPool::reserve(std::uint64_t jobs, std::size_t queues) {
 core::JobId IdPool::next_job_id() {
   WEIR_ASSERT(!ranges_.empty());
   store::IdRange& range = ranges_.front();
-  last_job_id_ = range.first;
+  const core::JobId id{range.first};
   ++range.first;
   --range.count;
   --jobs_left_;
   if (range.count == 0) ranges_.pop_front();
-  return core::JobId{last_job_id_};
+  return id;
+}
+
+std::uint64_t IdPool::peek_job_id() const {
+  WEIR_ASSERT(!ranges_.empty());
+  return ranges_.front().first;
 }
 
 core::QueueId IdPool::next_queue_id() {

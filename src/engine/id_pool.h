@@ -24,15 +24,14 @@ class IdPool final : public core::IdSource {
   core::JobId next_job_id() override;
   core::QueueId next_queue_id() override;
 
-  // The largest job id handed out, 0 when none was.
-  std::uint64_t last_job_id() const { return last_job_id_; }
+  // The next job id: every job that exists has a smaller one. Requires: at least one is reserved.
+  std::uint64_t peek_job_id() const;
 
  private:
   store::Store& store_;
   std::deque<store::IdRange> ranges_;
   std::uint64_t jobs_left_ = 0;
   std::deque<core::QueueId> queue_ids_;
-  std::uint64_t last_job_id_ = 0;
 };
 
 }  // namespace weir::engine

@@ -66,13 +66,21 @@ Result<void> Slices::remove(Work& work, bool keep_audit) {
 
 Result<void> Slices::purge_slice() {
   Purge& purge = purges_.front();
-  if (purge.is_first) purge.last_id = state_.ids.last_job_id();
   Work work;
+  if (purge.is_first) {
+    if (const Result<void> reserved = state_.ids.reserve(1, 0); reserved) {
+      purge.last_id = state_.ids.peek_job_id() - 1;
+    } else if (reserved.error().code == ErrorCode::io_error) {
+      return failure(reserved.error());
+    } else {
+      answer_error(work, reserved.error().code, reserved.error().detail);
+    }
+  }
   work.request.principal = purge.principal;
   core::Purge command{.queue = purge.queue};
   bool is_last = true;
   const core::Queue* queue = state_.registry.queue(purge.principal.namespace_id, purge.queue);
-  if (queue != nullptr) {
+  if (queue != nullptr && !work.has_answer) {
     Result<store::Page> page = state_.store.scan_page(store::ScanQuery{.queue = queue->id,
                                                                        .states = waiting_states(),
                                                                        .after_id = purge.after_id,
@@ -82,11 +90,10 @@ Result<void> Slices::purge_slice() {
       answer_error(work, page.error().code, page.error().detail);
     } else {
       for (const core::Job& job : page->jobs) {
-        if (job.id.value <= purge.last_id || purge.last_id == 0) command.slice.push_back(job.id);
+        if (job.id.value <= purge.last_id) command.slice.push_back(job.id);
       }
       purge.after_id = page->next_after_id;
-      is_last =
-          page->next_after_id == 0 || (purge.last_id != 0 && page->next_after_id > purge.last_id);
+      is_last = page->next_after_id == 0 || page->next_after_id >= purge.last_id;
     }
   }
   work.request.command = std::move(command);
