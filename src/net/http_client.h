@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/http_message.h"
 #include "base/result.h"
@@ -30,7 +32,7 @@ struct HttpCall {
   HttpHeaders headers;
   std::string body;
   std::int64_t connect_timeout_ms = 5'000;
-  std::int64_t timeout_ms = 30'000;
+  std::int64_t timeout_ms = 30'000;  // of the whole call; 0: none
   std::size_t response_bytes_max = 16 * 1024 * 1024;
   AddressPolicy addresses = AddressPolicy::any;
   std::string ca_file;                        // empty: the system's
@@ -40,17 +42,23 @@ struct HttpCall {
   std::function<bool(std::string_view)> on_body;
 };
 
-// A connection to reuse between calls of one thread.
+// Looks up a name: all its addresses as text. Called on a thread of its own and may block.
+using Resolver = std::function<Result<std::vector<std::string>>(const std::string& host)>;
+
+// Connections to reuse between calls of one thread. Calls under different address policies never
+// share one.
 class HttpClient {
  public:
-  HttpClient();
+  // Without a resolver the system's is used. Calls with the policy `any` leave names to libcurl.
+  explicit HttpClient(Resolver resolver = nullptr);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Errors: unavailable (not reached, timed out, cut off; the detail says which), permission_denied
-  // (address refused, before any byte was sent), invalid_argument (URL), too_large. `timed_out`,
-  // when given, tells a timeout from other failures.
+  // Any status is an answer, redirects too. With on_body the body of the answer is empty, and
+  // ending it there is no error. Errors: unavailable (not reached, timed out, cut off; the detail
+  // says which), permission_denied (address refused, before any byte was sent), invalid_argument
+  // (URL), too_large. `timed_out`, when given, tells a timeout from other failures.
   Result<HttpResponse> call(const HttpCall& call, bool* timed_out = nullptr);
 
  private:

@@ -220,6 +220,7 @@ HttpParser::Event HttpParser::check_head() {
   traits_.is_head = parser->method == HTTP_HEAD;
   traits_.is_http_10 = parser->http_minor == 0;
   traits_.keep_alive = llhttp_should_keep_alive(parser) != 0;
+  if (parser->http_major == 0) return fail(400, "the request line has no HTTP version");
   if (parser->http_major != 1 || parser->http_minor > 1)
     return fail(505, "only HTTP/1.0 and HTTP/1.1 are spoken");
   if (parser->method == HTTP_CONNECT) return fail(405, "CONNECT is not offered");
@@ -244,7 +245,9 @@ bool HttpParser::check_framing() {
   int encodings = 0;
   int hosts = 0;
   bool is_chunked = false;
+  bool has_empty_name = false;
   for (const auto& [name, value] : request_.headers) {
+    if (name.empty()) has_empty_name = true;
     if (name == "content-length") ++lengths;
     if (name == "host") ++hosts;
     if (name == "transfer-encoding") {
@@ -253,6 +256,7 @@ bool HttpParser::check_framing() {
     }
   }
   const char* fault = nullptr;
+  if (has_empty_name) fault = "a header without a name";
   if (lengths > 1) fault = "more than one Content-Length";
   if (lengths > 0 && encodings > 0) fault = "both Content-Length and Transfer-Encoding";
   if (encodings > 1 || (encodings == 1 && !is_chunked))

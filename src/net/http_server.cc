@@ -22,6 +22,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 constexpr std::int64_t kTickMs = 200;
+constexpr std::int64_t kWarningMs = 10'000;  // at most one such line in that time
 constexpr int kAcceptsPerRoundMax = 64;
 
 void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
@@ -137,9 +138,10 @@ struct HttpServer::Impl final : public HttpSessionHost {
   std::shared_ptr<bool> is_alive = std::make_shared<bool>(true);
 
   std::size_t descriptors_max = SIZE_MAX;
-  int spare_fd =
-      -1;  // given up at EMFILE; being able to take it back says that descriptors are free again
+  int spare_fd = -1;  // given up at EMFILE so that the rest of the process can go on; taken back
+                      // before accepting
   bool is_paused = false;
+  std::int64_t next_warning_ms = 0;
   std::uint64_t tick_timer = 0;
 };
 
@@ -204,8 +206,11 @@ void HttpServer::Impl::add(tcp::socket socket, const tcp::endpoint& peer,
 }
 
 void HttpServer::Impl::pause(const char* reason, bool gives_spare) {
-  if (!std::exchange(is_paused, true)) {
-    log::warning("accepting stopped",
+  is_paused = true;
+  const std::int64_t now_ms = clock.boot_ms();
+  if (now_ms >= next_warning_ms) {
+    next_warning_ms = now_ms + kWarningMs;
+    log::warning("accepting stopped for want of room",
                  {log::field("reason", reason),
                   log::field("connections", static_cast<std::uint64_t>(sessions.size()))});
   }
@@ -221,6 +226,10 @@ void HttpServer::Impl::pause(const char* reason, bool gives_spare) {
 void HttpServer::Impl::accept_again() {
   take_spare();
   if (spare_fd < 0 || sessions.size() >= cap()) return;
+  // One for the reserve is not enough: there must be one for a client too.
+  const int probe = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (probe < 0) return;
+  ::close(probe);
   is_paused = false;
   for (const auto& listener : listeners) await_client(*listener);
 }
