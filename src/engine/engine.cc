@@ -116,6 +116,9 @@ void Engine::unsubscribe(std::uint64_t id) { impl_->state.events.unsubscribe(id)
 Result<void> Engine::backup(const std::string& directory) {
   return impl_->state.store.backup(directory);
 }
+Result<std::vector<core::AuditRecord>> Engine::audit(std::size_t newest) {
+  return impl_->state.store.read_audit(newest);
+}
 
 void Engine::drain() {
   impl_->is_draining = true;

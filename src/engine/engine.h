@@ -168,6 +168,8 @@ class Engine {
   void unsubscribe(std::uint64_t id);
 
   Result<void> backup(const std::string& directory);
+  // What operators did: the newest `newest` records, in order. Errors: those of the store.
+  Result<std::vector<core::AuditRecord>> audit(std::size_t newest);
 
   // Stops giving: claims and enqueues get unavailable, waiting demands are answered so; acks and
   // extends go on.
