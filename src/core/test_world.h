@@ -39,7 +39,6 @@ class World {
   }
   ChangeSet run(const Request& request) {
     view.clear();
-    load(request);
     return run_in_turn(request);
   }
   // Decides over the view as it is, as a later command of the same turn.

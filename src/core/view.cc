@@ -120,6 +120,8 @@ struct View::Impl {
   EntityTable<Hash128, IdempotencyEntry> idempotency;
   EntityTable<std::string, ApiToken> tokens;
   EntityTable<std::uint64_t, Counts> counts;
+  EntityTable<std::uint64_t, bool> new_queues;        // made by a command of this turn
+  EntityTable<std::uint64_t, JobBody> edited_bodies;  // of this turn
 
   auto* find_job(JobId id) const { return jobs.find(hash_of(id.value), same_as(id.value)); }
   auto* find_queue(QueueId id) const {
@@ -143,6 +145,12 @@ struct View::Impl {
     return counts.find_or_add(
         hash_of(std::uint64_t{id.value}), [id](std::uint64_t key) { return key == id.value; },
         [&](std::uint64_t& key) { key = id.value; });
+  }
+  // What hangs on a queue that was made in this turn can't be in the store: all that is not laid
+  // over is absent.
+  bool is_new(QueueId id) const {
+    const std::uint64_t key = id.value;
+    return is_known(new_queues.find(hash_of(key), same_as(key)));
   }
   // A slot that is only known by its deltas yet.
   Counts& count_deltas(QueueId id) {
@@ -178,6 +186,9 @@ void View::Impl::set_counts(QueueId id, const QueueCounts& stored) {
 void View::Impl::apply(const JobChange& change) {
   const Job& after = change.after;
   lay_over(slot_of(jobs, after.id.value), change.erase ? nullptr : &after);
+  if (change.body && !change.guard.absent) {
+    lay_over(slot_of(edited_bodies, after.id.value), &*change.body);
+  }
   if (!change.guard.absent) count(after.queue, change.guard.state, -1);
   if (!change.erase) count(after.queue, after.state, +1);
 }
@@ -188,7 +199,10 @@ void View::Impl::apply(const QueueChange& change) {
   lay_over(slot_of(queue_names, after.namespace_id, after.name),
            change.erase ? nullptr : &after.id);
   // A queue that was just made has no jobs that the store could know of.
-  if (!change.erase && change.expected_version == 0) set_counts(after.id, QueueCounts{});
+  if (!change.erase && change.expected_version == 0) {
+    set_counts(after.id, QueueCounts{});
+    slot_of(new_queues, std::uint64_t{after.id.value}).is_known = true;
+  }
 }
 
 View::View() : impl_(std::make_unique<Impl>()) {}
@@ -205,11 +219,15 @@ const Queue* View::queue(const QueueName& name) const {
 }
 
 const UniqueKey* View::unique_key(QueueId queue, std::string_view key) const {
-  return known(Impl::find_text(impl_->unique_keys, queue.value, key), "unique key");
+  const auto* slot = Impl::find_text(impl_->unique_keys, queue.value, key);
+  if (!is_known(slot) && impl_->is_new(queue)) return nullptr;
+  return known(slot, "unique key");
 }
 
 const GroupLock* View::group_lock(QueueId queue, std::string_view group) const {
-  return known(Impl::find_text(impl_->group_locks, queue.value, group), "group lock");
+  const auto* slot = Impl::find_text(impl_->group_locks, queue.value, group);
+  if (!is_known(slot) && impl_->is_new(queue)) return nullptr;
+  return known(slot, "group lock");
 }
 
 const IdempotencyEntry* View::idempotency(const Hash128& scope) const {
@@ -231,16 +249,21 @@ bool View::is_idempotency_of_turn(const Hash128& scope) const {
   return is_known(slot) && slot->is_present && slot->is_laid_over;
 }
 
+const JobBody* View::edited_body(JobId id) const {
+  const auto* slot = impl_->edited_bodies.find(hash_of(id.value), same_as(id.value));
+  return is_known(slot) ? &slot->value : nullptr;
+}
+
 bool View::has_job(JobId id) const { return is_known(impl_->find_job(id)); }
 bool View::has_queue(QueueId id) const { return is_known(impl_->find_queue(id)); }
 bool View::has_queue(const QueueName& name) const {
   return is_known(Impl::find_text(impl_->queue_names, name.namespace_id, name.name));
 }
 bool View::has_unique_key(QueueId queue, std::string_view key) const {
-  return is_known(Impl::find_text(impl_->unique_keys, queue.value, key));
+  return is_known(Impl::find_text(impl_->unique_keys, queue.value, key)) || impl_->is_new(queue);
 }
 bool View::has_group_lock(QueueId queue, std::string_view group) const {
-  return is_known(Impl::find_text(impl_->group_locks, queue.value, group));
+  return is_known(Impl::find_text(impl_->group_locks, queue.value, group)) || impl_->is_new(queue);
 }
 bool View::has_idempotency(const Hash128& scope) const {
   return is_known(impl_->idempotency.find(hash_of(scope), same_as(scope)));
@@ -310,6 +333,8 @@ void View::clear() {
   impl_->idempotency.clear();
   impl_->tokens.clear();
   impl_->counts.clear();
+  impl_->new_queues.clear();
+  impl_->edited_bodies.clear();
 }
 
 void View::forget_job(JobId id) {

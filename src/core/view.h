@@ -46,7 +46,8 @@ struct QueueCounts {
 };
 
 // Value of one turn. A lookup distinguishes "known to be absent" (nullptr, loaded) from "not loaded" (a bug: aborts).
-// Pointers live until the next put_* or apply of the same entity, or clear().
+// Pointers live until the next put_* or apply of the same entity, or clear(). Clear it after each commit: counts are the store's
+// plus the changes laid over. Keys and locks of a queue that was made in this turn are known to be absent.
 class View {
  public:
   View();
@@ -62,6 +63,8 @@ class View {
   const IdempotencyEntry* idempotency(const Hash128& scope) const;
   const ApiToken* token(std::string_view id) const;
   const QueueCounts& counts(QueueId queue) const;  // the store's plus the deltas of this turn
+  // The body that an edit of this turn gave the job, or nullptr: bodies are not loaded otherwise.
+  const JobBody* edited_body(JobId id) const;
   // True when an idempotency entry was laid over in this turn: its commit is not durable yet.
   bool is_idempotency_of_turn(const Hash128& scope) const;
 

@@ -35,9 +35,15 @@ Result<void> check_fields(const Edit& command) {
   return {};
 }
 
-void edit_body(JobChange& change, const Edit& command) {
-  if (!command.payload && !command.content_type) return;
-  JobBody body = command.stored_body.value_or(JobBody{});
+// A change of the body starts from what is there: an earlier edit of this turn, else the stored
+// body.
+Result<void> edit_body(const Deciding& d, JobChange& change, const Edit& command) {
+  if (!command.payload && !command.content_type) return {};
+  const JobBody* edited = d.view.edited_body(command.job);
+  if (edited == nullptr && !command.stored_body) {
+    return failure(ErrorCode::unavailable, "the stored payload could not be read");
+  }
+  JobBody body = edited != nullptr ? *edited : *command.stored_body;
   if (command.payload) {
     body.payload = *command.payload;
     body.payload_reference = 0;
@@ -45,6 +51,7 @@ void edit_body(JobChange& change, const Edit& command) {
   }
   if (command.content_type) body.content_type = *command.content_type;
   change.body = std::move(body);
+  return {};
 }
 
 }  // namespace
@@ -58,13 +65,10 @@ Decided decide_edit(Deciding& d, const Edit& command) {
   WEIR_TRY_ASSIGN(const FoundJob found, find_job(d, command.job));
   WEIR_TRY(check_edit(command, found));
   const Job& before = *found.job;
-  if (!command.payload && command.content_type && !command.stored_body) {
-    return failure(ErrorCode::unavailable, "the stored payload could not be read");
-  }
 
   JobChange& change = start_change(d, before);
   Job& job = change.after;
-  edit_body(change, command);
+  WEIR_TRY(edit_body(d, change, command));
   if (command.priority_class) job.priority_class = *command.priority_class;
   if (command.priority && found.queue->settings.order != QueueOrder::fifo) {
     job.priority = *command.priority;

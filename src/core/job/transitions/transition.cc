@@ -44,7 +44,9 @@ void free_keys(Deciding& d, const Job& job) {
       d.out.unique_keys.push_back({.after = *entry, .erase = true, .expected_job = job.id});
     }
   }
-  if (!job.group.empty()) {
+  // Only a claim takes a group; a job that was never claimed may be too new for its lock to be
+  // loaded.
+  if (!job.group.empty() && job.attempt > 0) {
     const GroupLock* lock = d.view.group_lock(job.queue, job.group);
     if (lock != nullptr && lock->holder == job.id) {
       d.out.group_locks.push_back({.after = *lock, .erase = true, .expected_holder = job.id});
