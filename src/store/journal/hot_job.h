@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the index keeps a job. A plain waiting job is one HotJob of 96 bytes and nothing else; what is rare lies in side pools:
-// Extra (keys, tags, options, counters that differ, ends, history), LeaseSide (while processing). A job that ended long ago
-// shrinks to EndedJob; its record is then read from the log when it is shown.
+// How the index keeps a job. A plain waiting job is one HotJob of 96 bytes and nothing else; what
+// is rare lies in side pools: Extra (keys, tags, options, counters that differ, ends, history),
+// LeaseSide (while processing). A job that ended long ago shrinks to EndedJob; its record is then
+// read from the log when it is shown.
 //
 // Strings are interned (StringTable): a field here is the number of the string, 0 = empty.
 #pragma once
@@ -15,7 +16,8 @@
 
 namespace weir::store::journal {
 
-// A Location in 12 bytes: the segment, and 12 bits of commit block, 24 bits of body offset, 28 bits of length.
+// A Location in 12 bytes: the segment, and 12 bits of commit block, 24 bits of body offset, 28 bits
+// of length.
 struct PackedLocation {
   std::uint32_t segment = 0;  // 0 = nowhere
   std::uint32_t high = 0;
@@ -64,10 +66,10 @@ struct HotJob {
   std::uint32_t last_verb : 5;
   std::uint32_t has_history : 1;
   std::uint32_t has_result : 1;
-  std::uint32_t has_lease : 1;    // side is a LeaseSide, which may name an Extra
+  std::uint32_t has_lease : 1;  // side is a LeaseSide, which may name an Extra
   std::uint32_t lane_place : 2;
   std::uint32_t spare : 15;
-  std::uint32_t side;             // Extra, or LeaseSide when has_lease; 0 = none
+  std::uint32_t side;  // Extra, or LeaseSide when has_lease; 0 = none
 
   core::JobState job_state() const { return static_cast<core::JobState>(state); }
   LanePlace place() const { return static_cast<LanePlace>(lane_place); }
@@ -88,7 +90,8 @@ struct LeaseSide {
 static_assert(sizeof(LeaseSide) <= 48);
 
 struct Extra {
-  std::uint32_t limit_key = 0, group = 0, unique_key = 0, external_id = 0, tags = 0, dead_reason = 0;
+  std::uint32_t limit_key = 0, group = 0, unique_key = 0, external_id = 0, tags = 0,
+                dead_reason = 0;
   std::uint32_t budget_start = 0, excused_count = 0, excused_since = 0;
   core::JobCounters counters;
   std::uint32_t source_queue = 0, encryption_key = 0, version_high = 0;
@@ -100,7 +103,7 @@ struct Extra {
   // Records that hold attempts, oldest first; the first one inline, since most jobs have one.
   PackedLocation first_attempt;
   PackedLocation result;
-  PackedLocation last;            // the last full record, kept from the end on
+  PackedLocation last;  // the last full record, kept from the end on
   std::unique_ptr<std::vector<PackedLocation>> more_attempts;
 };
 
@@ -111,9 +114,13 @@ struct EndedJob {
   PackedLocation body;
   PackedLocation last;
   std::uint32_t queue = 0;
+  std::uint32_t attempt = 0;
+  std::uint32_t version = 0;
   std::uint8_t state = 0;
-  bool has_more = false;  // other locations lie in the index's side table
+  bool has_more : 1 = false;          // attempts and result lie in the index's side table, else
+  bool attempts_in_last : 1 = false;  // `last` holds them
+  bool result_in_last : 1 = false;
 };
-static_assert(sizeof(EndedJob) <= 48);
+static_assert(sizeof(EndedJob) <= 56);
 
 }  // namespace weir::store::journal

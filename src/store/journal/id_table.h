@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Job id -> slot, and job ids in order.
 //
-// IdTable: 1,024 partitions (those of the snapshots), each a flat open-addressing table of 8-byte entries {check, slot} with
-// linear probing, at most 7/8 full, deletion by shifting back. Partitions grow one by one, so that no put ever rehashes more
-// than a thousandth of the jobs.
+// IdTable: 1,024 partitions (those of the snapshots), each a flat open-addressing table of 8-byte
+// entries {check, slot} with linear probing, at most 7/8 full, deletion by shifting back.
+// Partitions grow one by one, so that no put ever rehashes more than a thousandth of the jobs.
 // IdOrder: one bit a job in words of 64 neighbouring ids, for walks in order of id.
 #pragma once
 
@@ -71,7 +71,8 @@ class IdTable {
     --part.used;
   }
 
-  // Calls with the slot of every job of one partition, in no particular order. The table must not change meanwhile.
+  // Calls with the slot of every job of one partition, in no particular order. The table must not
+  // change meanwhile.
   template <typename Fn>
   void for_each(std::uint32_t partition, const Fn& fn) const {
     for (const Entry& entry : parts_[partition].entries) {
@@ -165,7 +166,8 @@ class IdOrder {
       --at;
       std::uint64_t word = at->second;
       if (at->first == from >> 6) word &= ~std::uint64_t{0} >> (63 - (from & 63));
-      if (word != 0) return (at->first << 6) | (63u - static_cast<std::uint64_t>(__builtin_clzll(word)));
+      if (word != 0)
+        return (at->first << 6) | (63u - static_cast<std::uint64_t>(__builtin_clzll(word)));
     }
     return 0;
   }

@@ -11,10 +11,12 @@ bool heap_later(const OrderEntry& a, const OrderEntry& b) { return b < a; }
 
 }  // namespace
 
-// Slots are recycled and jobs come back with another order: the check tells this place of this job from all of those.
+// Slots are recycled and jobs come back with another order: the check tells this place of this job
+// from all of those.
 std::uint32_t LaneQueue::check_of(const HotJob& job) {
   std::uint64_t x = job.id * 0x9E3779B97F4A7C15ULL;
-  x ^= (static_cast<std::uint64_t>(job.rank) + static_cast<std::uint64_t>(job.priority)) * 0xC2B2AE3D27D4EB4FULL;
+  x ^= (static_cast<std::uint64_t>(job.rank) + static_cast<std::uint64_t>(job.priority)) *
+       0xC2B2AE3D27D4EB4FULL;
   x ^= static_cast<std::uint64_t>(job.queue * 8 + job.priority_class) * 0x165667B19E3779F9ULL;
   return static_cast<std::uint32_t>(x >> 32);
 }
@@ -40,7 +42,8 @@ void LaneQueue::put(HotJobs& jobs, std::uint32_t slot) {
     job.lane_place = static_cast<std::uint32_t>(LanePlace::ring);
     return;
   }
-  if (ring_last_ == order && ring_.back().slot == slot) {  // came back to where its entry still stands
+  if (ring_last_ == order &&
+      ring_.back().slot == slot) {  // came back to where its entry still stands
     job.lane_place = static_cast<std::uint32_t>(LanePlace::ring);
     return;
   }
@@ -110,19 +113,48 @@ void LaneQueue::peek(HotJobs& jobs, std::size_t places, std::vector<OrderEntry>&
   }
 }
 
-std::int64_t LaneQueue::front_waiting_since(HotJobs& jobs) {
-  drop_stale_fronts(jobs);
-  std::int64_t since = 0;
-  if (!ring_.empty()) since = waiting_since_of(jobs[ring_.front().slot]);
-  if (!heap_.empty()) {
-    const std::int64_t of_heap = waiting_since_of(jobs[heap_.front().slot]);
-    if (since == 0 || of_heap < since) since = of_heap;
-  }
-  return since;
+std::size_t LaneQueue::memory_bytes() const {
+  return sizeof *this + ring_.size() * sizeof(RingEntry) + 512 +
+         heap_.capacity() * sizeof(OrderEntry);
 }
 
-std::size_t LaneQueue::memory_bytes() const {
-  return sizeof *this + ring_.size() * sizeof(RingEntry) + 512 + heap_.capacity() * sizeof(OrderEntry);
+std::uint32_t PendingSince::check_of(const HotJob& job) {
+  const std::uint64_t x = job.id * 0x9E3779B97F4A7C15ULL ^
+                          static_cast<std::uint64_t>(waiting_since_of(job)) * 0xC2B2AE3D27D4EB4FULL;
+  return static_cast<std::uint32_t>(x >> 32);
+}
+
+bool PendingSince::is_true(const HotJobs& jobs, const Entry& entry) {
+  const HotJob& job = jobs[entry.slot];
+  return job.job_state() == core::JobState::pending && check_of(job) == entry.check;
+}
+
+void PendingSince::put(HotJobs& jobs, std::uint32_t slot, std::size_t pending_count) {
+  const HotJob& job = jobs[slot];
+  const Entry entry{slot, check_of(job)};
+  const std::int64_t since = waiting_since_of(job);
+  if (ring_.empty() || ring_last_ <= since) {
+    ring_.push_back(entry);
+    ring_last_ = since;
+    if (ring_.size() > 2 * pending_count + 1024) {
+      std::erase_if(ring_, [&](const Entry& each) { return !is_true(jobs, each); });
+    }
+    return;
+  }
+  heap_.put(since, entry);
+  heap_.compact(pending_count, [&](const auto& each) { return is_true(jobs, each.key); });
+}
+
+std::int64_t PendingSince::oldest(const HotJobs& jobs) {
+  while (!ring_.empty() && !is_true(jobs, ring_.front())) ring_.pop_front();
+  const auto* top = heap_.top([&](const auto& each) { return is_true(jobs, each.key); });
+  const std::int64_t of_ring = ring_.empty() ? 0 : waiting_since_of(jobs[ring_.front().slot]);
+  if (top == nullptr) return of_ring;
+  return ring_.empty() ? top->at : std::min(of_ring, top->at);
+}
+
+std::size_t PendingSince::memory_bytes() const {
+  return ring_.size() * sizeof(Entry) + 512 + heap_.memory_bytes();
 }
 
 }  // namespace weir::store::journal

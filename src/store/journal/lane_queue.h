@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jobs of one lane in order (priority, rank, id): jobs that arrive in order go into a ring of 8-byte entries, the others
-// into a binary heap. Taking a job out marks the job and leaves its entry behind; stale entries are passed over, dropped when
-// they reach the front, and swept when they outnumber the true ones. So putting and taking cost O(1) for FIFO lanes.
+// The jobs of one lane in order (priority, rank, id): jobs that arrive in order go into a ring of
+// 8-byte entries, the others into a binary heap. Taking a job out marks the job and leaves its
+// entry behind; stale entries are passed over, dropped when they reach the front, and swept when
+// they outnumber the true ones. So putting and taking cost O(1) for FIFO lanes.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include "core/dispatch/lane.h"
 #include "store/journal/hot_job.h"
 #include "store/journal/slot_pool.h"
+#include "store/journal/timer_heap.h"
 
 namespace weir::store::journal {
 
@@ -41,7 +43,8 @@ inline OrderEntry order_of(const HotJob& job, std::uint32_t slot) {
 // One thread. Every call gets the pool in which the slots lie.
 class LaneQueue {
  public:
-  LaneQueue(std::uint32_t queue, std::uint8_t priority_class) : queue_(queue), class_(priority_class) {}
+  LaneQueue(std::uint32_t queue, std::uint8_t priority_class)
+      : queue_(queue), class_(priority_class) {}
 
   // Puts a job in, by its present order. Requires: it is in no lane.
   void put(HotJobs& jobs, std::uint32_t slot);
@@ -53,8 +56,6 @@ class LaneQueue {
 
   std::size_t size() const { return true_count_; }
   bool is_empty() const { return true_count_ == 0; }
-  // The smaller created_at/run_at of the two fronts; 0 when empty.
-  std::int64_t front_waiting_since(HotJobs& jobs);
   std::size_t memory_bytes() const;
 
  private:
@@ -78,6 +79,32 @@ class LaneQueue {
 };
 
 // The instant since when a job waits, as lanes show it.
-inline std::int64_t waiting_since_of(const HotJob& job) { return job.run_at != 0 ? job.run_at : job.created_at; }
+inline std::int64_t waiting_since_of(const HotJob& job) {
+  return job.run_at != 0 ? job.run_at : job.created_at;
+}
+
+// The oldest of a queue's pending jobs. Entries are left behind like those of a lane: 8 bytes a job
+// that comes in order of time, 16 for others.
+class PendingSince {
+ public:
+  void put(HotJobs& jobs, std::uint32_t slot, std::size_t pending_count);
+  // 0 when nothing is pending.
+  std::int64_t oldest(const HotJobs& jobs);
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Entry {
+    std::uint32_t slot = 0;
+    std::uint32_t check = 0;  // of the job and its instant
+    bool operator==(const Entry&) const = default;
+    auto operator<=>(const Entry&) const = default;
+  };
+  static std::uint32_t check_of(const HotJob& job);
+  static bool is_true(const HotJobs& jobs, const Entry& entry);
+
+  std::deque<Entry> ring_;
+  std::int64_t ring_last_ = 0;
+  TimerHeap<Entry> heap_;
+};
 
 }  // namespace weir::store::journal

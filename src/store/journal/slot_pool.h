@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recycled slots in chunks: growing never copies, a slot's number is its name for its whole life. Slot 0 is never given.
+// Recycled slots in chunks: growing never copies, a slot's number is its name for its whole life.
+// Slot 0 is never given.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,9 @@ class SlotPool {
     --used_;
   }
   T& operator[](std::uint32_t slot) { return chunks_[slot / kChunkSlots][slot % kChunkSlots]; }
-  const T& operator[](std::uint32_t slot) const { return chunks_[slot / kChunkSlots][slot % kChunkSlots]; }
+  const T& operator[](std::uint32_t slot) const {
+    return chunks_[slot / kChunkSlots][slot % kChunkSlots];
+  }
 
   // Slots are below this number; some of them are free.
   std::uint32_t end() const { return end_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interned, reference-counted strings: kinds, workers, groups, keys … are numbers in the index. Number 0 is the empty text.
+// Interned, reference-counted strings: kinds, workers, groups, keys … are numbers in the index.
+// Number 0 is the empty text.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,9 @@ class StringTable {
   std::string_view text(std::uint32_t number) const { return entries_[number].text; }
 
   std::size_t size() const { return used_; }
-  std::size_t memory_bytes() const { return bytes_ + buckets_.capacity() * 4 + entries_.size() * sizeof(Entry); }
+  std::size_t memory_bytes() const {
+    return bytes_ + buckets_.capacity() * 4 + entries_.size() * sizeof(Entry);
+  }
 
  private:
   struct Entry {
@@ -34,7 +37,8 @@ class StringTable {
     std::uint32_t hash = 0;
   };
   static std::uint32_t hash_of(std::string_view text);
-  std::size_t bucket_of(std::string_view text, std::uint32_t hash) const;  // its bucket, or the empty one where it would go
+  std::size_t bucket_of(std::string_view text, std::uint32_t hash)
+      const;  // its bucket, or the empty one where it would go
   void grow();
 
   std::deque<Entry> entries_{1};

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs in and out of the index, and the places of their texts.
+#include "store/journal/index.h"
+
+#include <algorithm>
+
+namespace weir::store::journal {
+
+void Index::put_job(const core::Job& job, const RecordParts& parts) {
+  std::uint32_t slot = find(job.id.value);
+  bool is_same_end = false;
+  bool was_ended = false;
+  if (slot == 0) {
+    slot = hot_.take();
+    hot_[slot].id = job.id.value;
+    hot_[slot].queue = job.queue.value;
+    ids_.insert(job.id.value, slot);
+    order_.insert(job.id.value);
+    highest_job_id_ = std::max(highest_job_id_, job.id.value);
+  } else {
+    if ((slot & kEndedBit) != 0) {
+      EndedJob& ended = ended_[slot & ~kEndedBit];
+      if (parts.is_whole &&
+          ended.state == static_cast<std::uint8_t>(job.state)) {  // the cleaner moved it
+        set_ended_places(slot & ~kEndedBit, parts);
+        return;
+      }
+      slot = grow_back(slot & ~kEndedBit);
+    }
+    const HotJob& old = hot_[slot];
+    const Extra* extra = extra_of(old);
+    const std::uint64_t version =
+        old.version |
+        (static_cast<std::uint64_t>(extra == nullptr ? 0 : extra->version_high) << 32);
+    if (job.version < version) {
+      remember_places(slot, parts);
+      return;
+    }
+    was_ended = core::is_ended(old.job_state());
+    is_same_end = was_ended && old.job_state() == job.state && extra != nullptr &&
+                  extra->ended_at == job.ended_at.ms;
+    detach(slot);
+  }
+  pack(job, hot_[slot]);
+  remember_places(slot, parts);
+  attach(slot);
+  if (core::is_ended(job.state) && !is_same_end) {
+    add_ended(slot);
+  } else if (was_ended && !is_loading_) {
+    refresh_retention(queue_state(job.queue.value));
+  }
+}
+
+void Index::erase_job(core::JobId id) {
+  const std::uint32_t slot = find(id.value);
+  if (slot == 0) return;
+  const auto id_at = [this](std::uint32_t s) { return id_of(s); };
+  std::uint32_t queue = 0;
+  bool was_ended = true;
+  if ((slot & kEndedBit) != 0) {
+    const std::uint32_t number = slot & ~kEndedBit;
+    const EndedJob& ended = ended_[number];
+    queue = ended.queue;
+    count(ended.queue, static_cast<core::JobState>(ended.state), -1);
+    release_ended_places(number);
+    ids_.erase(id.value, id_at);
+    ended_.release(number);
+  } else {
+    queue = hot_[slot].queue;
+    was_ended = core::is_ended(hot_[slot].job_state());
+    detach(slot);
+    release_places(slot);
+    ids_.erase(id.value, id_at);
+    release_hot(slot);
+  }
+  order_.erase(id.value);
+  if (was_ended && !is_loading_) refresh_retention(queue_state(queue));
+  drop_queue_if_empty(queue);
+}
+
+// Counters, lanes and timers of a job that is packed.
+void Index::attach(std::uint32_t slot) {
+  if (is_loading_) return;
+  const HotJob& job = hot_[slot];
+  count(job.queue, job.job_state(), 1);
+  if (ttl_of(job) != 0) ++ttl_count_;
+  if (job.job_state() == core::JobState::pending) {
+    QueueState& state = queue_state(job.queue);
+    state.since.put(hot_, slot, state.counts.of(core::JobState::pending));
+    const Extra* extra = extra_of(job);
+    if (extra != nullptr && extra->group != 0) {
+      group_put(slot, extra->group);
+    } else {
+      lane_put(slot);
+    }
+  }
+  start_timers(slot);
+}
+
+void Index::detach(std::uint32_t slot) {
+  if (is_loading_) return;
+  const HotJob& job = hot_[slot];
+  count(job.queue, job.job_state(), -1);
+  if (ttl_of(job) != 0) --ttl_count_;
+  if (job.job_state() != core::JobState::pending) return;
+  const Extra* extra = extra_of(job);
+  if (extra != nullptr && extra->group != 0) {
+    group_remove(slot, extra->group);
+  } else {
+    lane_remove(slot);
+  }
+}
+
+void Index::count(std::uint32_t queue, core::JobState state, int change) {
+  if (is_loading_) return;
+  const auto at = static_cast<std::size_t>(state);
+  const auto delta = static_cast<std::uint64_t>(static_cast<std::int64_t>(change));
+  queue_state(queue).counts.by_state[at] += delta;
+  state_counts_[at] += delta;
+}
+
+// ---- places ----
+
+bool Index::refers_to(const HotJob& job, const PackedLocation& at) const {
+  if (job.body == at) return true;
+  const Extra* extra = extra_of(job);
+  if (extra == nullptr) return false;
+  if (extra->result == at || extra->last == at || extra->first_attempt == at) return true;
+  return extra->more_attempts != nullptr &&
+         std::find(extra->more_attempts->rbegin(), extra->more_attempts->rend(), at) !=
+             extra->more_attempts->rend();
+}
+
+void Index::set_place(HotJob& job, PackedLocation& field, const PackedLocation& at) {
+  const PackedLocation old = field;
+  if (old == at) return;
+  field = PackedLocation{};
+  if (old && !refers_to(job, old)) use_.subtract(old);
+  if (at && !refers_to(job, at)) use_.add(at);
+  field = at;
+}
+
+void Index::add_attempts(HotJob& job, PackedLocation at) {
+  Extra& extra = need_extra(job);
+  if (extra.first_attempt == at || (extra.more_attempts && extra.more_attempts->back() == at))
+    return;
+  if (!refers_to(job, at)) use_.add(at);
+  if (!extra.first_attempt) {
+    extra.first_attempt = at;
+    return;
+  }
+  if (!extra.more_attempts) extra.more_attempts = std::make_unique<std::vector<PackedLocation>>();
+  extra.more_attempts->push_back(at);
+  if (extra.more_attempts->size() % kHistoryFoldAt == 0)
+    fold_wanted_.push_back(core::JobId{job.id});
+}
+
+void Index::remember_places(std::uint32_t slot, const RecordParts& parts) {
+  HotJob& job = hot_[slot];
+  const bool is_ended = core::is_ended(job.job_state());
+  if (parts.at) {
+    if (parts.is_whole) release_places(slot);
+    if (parts.has_body) set_place(job, job.body, parts.at);
+    if (parts.has_result) set_place(job, need_extra(job).result, parts.at);
+    if (parts.has_attempts) add_attempts(job, parts.at);
+    if (is_ended) set_place(job, need_extra(job).last, parts.at);
+  }
+  if (!is_ended) {
+    Extra* extra = extra_of(job);
+    if (extra != nullptr && extra->last) set_place(job, extra->last, PackedLocation{});
+  }
+}
+
+void Index::release_places(std::uint32_t slot) {
+  HotJob& job = hot_[slot];
+  set_place(job, job.body, PackedLocation{});
+  Extra* extra = extra_of(job);
+  if (extra == nullptr) return;
+  set_place(job, extra->result, PackedLocation{});
+  set_place(job, extra->last, PackedLocation{});
+  if (extra->more_attempts) {
+    for (const PackedLocation& at : *extra->more_attempts) {
+      if (at != extra->first_attempt) use_.subtract(at);
+    }
+    extra->more_attempts.reset();
+  }
+  set_place(job, extra->first_attempt, PackedLocation{});
+}
+
+void Index::release_ended_places(std::uint32_t number) {
+  JobPlaces places;
+  ended_places(number, places);
+  for (const PackedLocation& at : distinct(places)) use_.subtract(at);
+  ended_more_.erase(number);
+}
+
+void Index::set_ended_places(std::uint32_t number, const RecordParts& parts) {
+  release_ended_places(number);
+  EndedJob& ended = ended_[number];
+  ended.body = parts.at;
+  ended.last = parts.at;
+  ended.has_more = false;
+  ended.attempts_in_last = parts.has_attempts;
+  ended.result_in_last = parts.has_result;
+  use_.add(parts.at);
+}
+
+void Index::ended_places(std::uint32_t number, JobPlaces& out) const {
+  const EndedJob& ended = ended_[number];
+  out.is_shrunk = true;
+  out.body = ended.body;
+  out.last = ended.last;
+  if (ended.has_more) {
+    const EndedMore& more = ended_more_.at(number);
+    out.result = more.result;
+    if (more.first_attempt) out.attempts.push_back(more.first_attempt);
+    out.attempts.insert(out.attempts.end(), more.more_attempts.begin(), more.more_attempts.end());
+    return;
+  }
+  if (ended.result_in_last) out.result = ended.last;
+  if (ended.attempts_in_last) out.attempts.push_back(ended.last);
+}
+
+std::vector<PackedLocation> Index::distinct(const JobPlaces& places) {
+  std::vector<PackedLocation> all = places.attempts;
+  all.push_back(places.body);
+  all.push_back(places.result);
+  all.push_back(places.last);
+  std::erase_if(all, [](const PackedLocation& at) { return !at; });
+  std::sort(all.begin(), all.end(), [](const PackedLocation& a, const PackedLocation& b) {
+    return a.segment != b.segment ? a.segment < b.segment : a.bits() < b.bits();
+  });
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+bool Index::places(core::JobId id, JobPlaces& out) const {
+  const std::uint32_t slot = find(id.value);
+  if (slot == 0) return false;
+  if ((slot & kEndedBit) != 0) {
+    ended_places(slot & ~kEndedBit, out);
+    return true;
+  }
+  const HotJob& job = hot_[slot];
+  out.body = job.body;
+  const Extra* extra = extra_of(job);
+  if (extra == nullptr) return true;
+  out.result = extra->result;
+  out.last = extra->last;
+  if (extra->first_attempt) out.attempts.push_back(extra->first_attempt);
+  if (extra->more_attempts) {
+    out.attempts.insert(out.attempts.end(), extra->more_attempts->begin(),
+                        extra->more_attempts->end());
+  }
+  return true;
+}
+
+// ---- shrinking ----
+
+void Index::shrink_oldest() {
+  while (recently_ended_.size() > options_.ended_in_full_max) {
+    const EndedRef ref = recently_ended_.front();
+    recently_ended_.pop_front();
+    const std::uint32_t slot = find(ref.id);
+    if (slot == 0 || (slot & kEndedBit) != 0 || !core::is_ended(hot_[slot].job_state())) continue;
+    const Extra* extra = extra_of(hot_[slot]);
+    if (extra != nullptr && extra->ended_at == ref.ended_at && extra->last) shrink(slot);
+  }
+}
+
+void Index::shrink(std::uint32_t slot) {
+  HotJob& job = hot_[slot];
+  Extra& extra = *extra_of(job);
+  const std::uint32_t number = ended_.take();
+  EndedJob& ended = ended_[number];
+  ended.id = job.id;
+  ended.ended_at = extra.ended_at;
+  ended.body = job.body;
+  ended.last = extra.last;
+  ended.queue = job.queue;
+  ended.state = static_cast<std::uint8_t>(job.state);
+  ended.attempt = job.attempt;
+  ended.version = job.version;
+  const bool is_first_in_last = !extra.first_attempt || extra.first_attempt == extra.last;
+  const bool is_result_in_last = !extra.result || extra.result == extra.last;
+  if (is_first_in_last && is_result_in_last && !extra.more_attempts) {
+    ended.attempts_in_last = static_cast<bool>(extra.first_attempt);
+    ended.result_in_last = static_cast<bool>(extra.result);
+  } else {
+    ended.has_more = true;
+    EndedMore& more = ended_more_[number];
+    more.first_attempt = extra.first_attempt;
+    more.result = extra.result;
+    if (extra.more_attempts) more.more_attempts = std::move(*extra.more_attempts);
+  }
+  ids_.replace(job.id, number | kEndedBit, [this](std::uint32_t s) { return id_of(s); });
+  release_hot(slot);
+}
+
+std::uint32_t Index::grow_back(std::uint32_t number) {
+  const EndedJob ended = ended_[number];
+  JobPlaces places;
+  ended_places(number, places);
+  const std::uint32_t slot = hot_.take();
+  HotJob& job = hot_[slot];
+  job.id = ended.id;
+  job.queue = ended.queue;
+  job.state = ended.state & 15u;
+  job.attempt = ended.attempt;
+  job.version = ended.version;
+  job.body = ended.body;
+  Extra& extra = need_extra(job);
+  extra.ended_at = ended.ended_at;
+  extra.last = ended.last;
+  extra.result = places.result;
+  if (!places.attempts.empty()) {
+    extra.first_attempt = places.attempts.front();
+    if (places.attempts.size() > 1) {
+      extra.more_attempts = std::make_unique<std::vector<PackedLocation>>(
+          places.attempts.begin() + 1, places.attempts.end());
+    }
+  }
+  ids_.replace(ended.id, slot, [this](std::uint32_t s) { return id_of(s); });
+  ended_more_.erase(number);
+  ended_.release(number);
+  return slot;
+}
+
+void Index::release_hot(std::uint32_t slot) {
+  HotJob& job = hot_[slot];
+  strings_.release(job.kind);
+  strings_.release(job.created_by);
+  release_extra(job);
+  release_lease(job);
+  hot_.release(slot);
+}
+
+// ---- looking ----
+
+JobFacts Index::facts(core::JobId id) const {
+  JobFacts facts;
+  const std::uint32_t slot = find(id.value);
+  if (slot == 0) return facts;
+  facts.exists = true;
+  if ((slot & kEndedBit) != 0) {
+    const EndedJob& ended = ended_[slot & ~kEndedBit];
+    facts.state = static_cast<core::JobState>(ended.state);
+    facts.attempt = ended.attempt;
+    facts.version = ended.version;
+    return facts;
+  }
+  const HotJob& job = hot_[slot];
+  const Extra* extra = extra_of(job);
+  facts.state = job.job_state();
+  facts.attempt = job.attempt;
+  facts.version =
+      job.version | (static_cast<std::uint64_t>(extra == nullptr ? 0 : extra->version_high) << 32);
+  facts.deadline_at = StoreTime{deadline_of(job)};
+  return facts;
+}
+
+bool Index::load_job(core::JobId id, core::Job& out) const {
+  const std::uint32_t slot = find(id.value);
+  if (slot == 0 || (slot & kEndedBit) != 0) return false;
+  unpack(hot_[slot], out);
+  return true;
+}
+
+core::QueueId Index::queue_of(core::JobId id) const {
+  const std::uint32_t slot = find(id.value);
+  return core::QueueId{(slot & kEndedBit) != 0 ? ended_[slot & ~kEndedBit].queue
+                                               : hot_[slot].queue};
+}
+
+core::JobState Index::state_of(core::JobId id) const {
+  const std::uint32_t slot = find(id.value);
+  return (slot & kEndedBit) != 0 ? static_cast<core::JobState>(ended_[slot & ~kEndedBit].state)
+                                 : hot_[slot].job_state();
+}
+
+// ---- loading ----
+
+void Index::keep_only(std::uint32_t partition, const std::vector<std::uint64_t>& sorted_ids) {
+  std::vector<std::uint64_t> gone;
+  ids_.for_each(partition, [&](std::uint32_t slot) {
+    if (!std::binary_search(sorted_ids.begin(), sorted_ids.end(), id_of(slot)))
+      gone.push_back(id_of(slot));
+  });
+  for (const std::uint64_t id : gone) erase_job(core::JobId{id});
+}
+
+void Index::finish_loading(StoreTime least_deadline) {
+  is_loading_ = false;
+  std::array<std::vector<std::pair<std::uint32_t, EndedRef>>, 3> ended;  // (queue, ref)
+  for (std::uint64_t id = order_.next_after(0); id != 0; id = order_.next_after(id)) {
+    const std::uint32_t slot = find(id);
+    std::int64_t ended_at = 0;
+    if ((slot & kEndedBit) != 0) {
+      const EndedJob& job = ended_[slot & ~kEndedBit];
+      ended_at = job.ended_at;
+      count(job.queue, static_cast<core::JobState>(job.state), 1);
+    } else {
+      const HotJob& job = hot_[slot];
+      if (job.has_lease) {
+        std::int64_t& deadline = leases_[job.side].deadline_at;
+        deadline = std::max(deadline, least_deadline.ms);
+      }
+      attach(slot);
+      const Extra* extra = extra_of(job);
+      ended_at = extra == nullptr ? 0 : extra->ended_at;
+    }
+    const core::JobState state = state_of(core::JobId{id});
+    if (core::is_ended(state)) {
+      ended[list_of(state)].emplace_back(queue_of(core::JobId{id}).value, EndedRef{id, ended_at});
+    }
+  }
+  for (std::size_t list = 0; list < ended.size(); ++list) {
+    std::stable_sort(ended[list].begin(), ended[list].end(), [](const auto& a, const auto& b) {
+      return a.second.ended_at < b.second.ended_at;
+    });
+    for (const auto& [queue, ref] : ended[list]) queue_state(queue).ended[list].push_back(ref);
+  }
+  for (auto& [id, state] : queues_) refresh_retention(*state);
+}
+
+std::size_t Index::memory_bytes() const {
+  std::size_t bytes = hot_.memory_bytes() + extras_.memory_bytes() + leases_.memory_bytes() +
+                      ended_.memory_bytes() + ids_.memory_bytes() + order_.memory_bytes() +
+                      strings_.memory_bytes();
+  bytes += run_at_wall_.memory_bytes() + run_at_store_.memory_bytes() + retry_.memory_bytes() +
+           lease_.memory_bytes() + ttl_.memory_bytes() + unique_until_.memory_bytes() +
+           idempotency_until_.memory_bytes() + retention_.memory_bytes();
+  for (const auto& [id, state] : queues_) {
+    bytes += sizeof(QueueState) + 64;
+    for (const Lane& lane : state->lanes) bytes += sizeof(Lane) + lane.jobs->memory_bytes();
+    bytes += state->since.memory_bytes();
+    for (const auto& list : state->ended) bytes += list.size() * sizeof(EndedRef) + 512;
+  }
+  bytes += unique_count_ * 48 + idempotency_count_ * (sizeof(core::IdempotencyEntry) + 40) +
+           idempotency_bytes_;
+  bytes +=
+      recently_ended_.size() * sizeof(EndedRef) + ended_more_.size() * (sizeof(EndedMore) + 32);
+  return bytes;
+}
+
+std::size_t Index::living_count() const {
+  std::size_t ended = 0;
+  for (const core::JobState state : core::kJobStates) {
+    if (core::is_ended(state)) ended += state_counts_[static_cast<std::size_t>(state)];
+  }
+  return job_count() - ended;
+}
+
+}  // namespace weir::store::journal
