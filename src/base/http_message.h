@@ -47,8 +47,9 @@ class HttpResponder {
   virtual void begin_stream(HttpResponse head) = 0;
   virtual bool write(std::string_view bytes) = 0;
   virtual void end_stream() = 0;
-  // Called at most once when the client went away before the answer was complete. Set it before
-  // returning from the handler.
+  // Called at most once when the client went away before the answer had wholly been handed to the
+  // kernel: also after respond(). A client that only ended its sending side counts as gone when a
+  // callback is set. Set it before returning from the handler.
   virtual void on_abandoned(std::function<void()> callback) = 0;
 };
 

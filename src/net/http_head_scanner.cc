@@ -36,7 +36,10 @@ HttpHeadScanner::State HttpHeadScanner::scan(std::string_view bytes, std::size_t
       return State::more;
     }
     const char before = count > 1 ? rest[count - 2] : last_;
-    if (line_bytes_ + count < 2 || before != '\r') return State::bad_line;
+    if (line_bytes_ + count < 2 || before != '\r') {
+      --used;
+      return State::bad_line;
+    }
     const bool is_empty = line_bytes_ + count == 2;
     line_bytes_ = 0;
     last_ = 0;

@@ -135,11 +135,13 @@ HttpParser::Event HttpParser::next_in_head(std::string_view& in) {
   const HttpHeadScanner::State state = scanner_.scan(in, used);
   std::string_view head = in.substr(0, used);
   in.remove_prefix(used);
-  if (state == HttpHeadScanner::State::bad_line) return scan_failed(state);
-  // What is no HTTP at all fails here at its first bytes, not only at its first line end.
+  // First what came before a fault: what is no HTTP at all fails at its first bytes, and with the
+  // same words however the input was split.
   const Event event = execute(head);
   if (event == Event::error) return event;
-  if (state == HttpHeadScanner::State::too_large) return scan_failed(state);
+  if (state == HttpHeadScanner::State::bad_line || state == HttpHeadScanner::State::too_large) {
+    return scan_failed(state);
+  }
   if (event == Event::head) return check_head();
   if (state == HttpHeadScanner::State::done)
     return fail(400, "the head of the request is not complete");
@@ -161,10 +163,11 @@ HttpParser::Event HttpParser::next_in_trailer(std::string_view& in) {
   const HttpHeadScanner::State state = scanner_.scan(in, used);
   std::string_view trailer = in.substr(0, used);
   in.remove_prefix(used);
+  const Event event = execute(trailer);
+  if (event == Event::error) return event;
   if (state == HttpHeadScanner::State::bad_line || state == HttpHeadScanner::State::too_large) {
     return scan_failed(state);
   }
-  const Event event = execute(trailer);
   if (event == Event::need_more && state == HttpHeadScanner::State::done) {
     return fail(400, "the trailer of the request is not complete");
   }

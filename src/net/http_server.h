@@ -49,7 +49,7 @@ class HttpServer {
 
   // No new connections; those without a request in hand close.
   void stop_accepting();
-  std::size_t connection_count() const;
+  std::size_t connection_count() const;  // thread-safe
 
   // Looks at the clock now: cuts off who is too slow, accepts again where it had to stop. The loop
   // does this by itself several times a second; tests with a manual clock call it.
