@@ -46,6 +46,7 @@ Result<void> Committer::run(std::span<Work> works, const Inspect& inspect) {
     is_view_true = left.is_view_true;
     if (!left.again.empty() && ++tries == kTriesMax) {
       for (const std::size_t i : left.again) {
+        works[i].is_contended = true;
         answer_error(works[i], ErrorCode::unavailable, "what this needs keeps changing elsewhere",
                      kRetryAfterMs);
       }

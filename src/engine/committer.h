@@ -26,8 +26,9 @@ struct Work {
 
   core::Answer answer;
   bool has_answer = false;
-  std::uint64_t seq = 0;  // of the commit that holds its change; 0: nothing was written
-  bool is_sync = false;   // its answer waits for durability
+  std::uint64_t seq = 0;      // of the commit that holds its change; 0: nothing was written
+  bool is_sync = false;       // its answer waits for durability
+  bool is_contended = false;  // its guard missed at every try
   std::vector<core::Event> events;
 };
 

@@ -236,7 +236,8 @@ Result<void> Dispatcher::read_bodies(std::vector<Work>& works,
     if (claimed == nullptr || work.seq == 0) {
       skipped_.insert(job);
       const auto* error = std::get_if<Error>(&work.answer.outcome);
-      if (error != nullptr && error_info(error->code).retry == RetryAdvice::later) {
+      if (error != nullptr && !work.is_contended &&
+          error_info(error->code).retry == RetryAdvice::later) {
         blocked_until_boot_ms_ = state_.time.boot_ms() + 10 * kBlockedMs;
       }
       continue;

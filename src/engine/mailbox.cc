@@ -11,6 +11,7 @@ constexpr std::int64_t kFullRetryAfterMs = 1000;
 constexpr std::size_t kRecordBytes =
     512;  // after-image of a job, its guard and its attempt record without texts
 constexpr std::size_t kPurgedJobBytes = 64;  // an erased job leaves its id and little more
+constexpr std::size_t kEntryBytes = 128;     // an idempotency entry without its answer
 
 std::size_t new_job_bytes(const core::NewJob& job) {
   std::size_t bytes = kRecordBytes + job.body.payload.size() + job.body.content_type.size() +
@@ -23,7 +24,7 @@ std::size_t new_job_bytes(const core::NewJob& job) {
 
 struct ByteCounter {
   std::size_t operator()(const core::Enqueue& c) const {
-    std::size_t bytes = kRecordBytes;
+    std::size_t bytes = kEntryBytes;
     for (const core::NewJob& job : c.jobs) bytes += new_job_bytes(job);
     return bytes;
   }

@@ -69,6 +69,12 @@ class TestEngine {
     }
   }
 
+  // Lets time pass in one piece: what a long sleep or a hanging loop does.
+  void leap(std::int64_t duration_ms) {
+    clock_.advance(duration_ms);
+    settle();
+  }
+
   // Puts a command; the answer comes from a later turn.
   std::shared_ptr<std::optional<core::Answer>> put(core::Command command,
                                                    std::optional<core::IdempotencyRef> key = {}) {
