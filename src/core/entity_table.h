@@ -60,6 +60,12 @@ class EntityTable {
     return slot;
   }
 
+  // clear() for values that may be large: their memory is given back.
+  void clear_and_free() {
+    for (std::size_t i = 0; i < used_; ++i) slots_[i].value = Value{};
+    clear();
+  }
+
   void clear() {
     if (used_ > kKeepSlots) {  // one huge turn must not hold its memory for ever
       slots_.clear();

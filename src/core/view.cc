@@ -330,11 +330,11 @@ void View::clear() {
   impl_->queue_names.clear();
   impl_->unique_keys.clear();
   impl_->group_locks.clear();
-  impl_->idempotency.clear();
+  impl_->idempotency.clear_and_free();
   impl_->tokens.clear();
   impl_->counts.clear();
   impl_->new_queues.clear();
-  impl_->edited_bodies.clear();
+  impl_->edited_bodies.clear_and_free();
 }
 
 void View::forget_job(JobId id) {
