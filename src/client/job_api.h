@@ -48,7 +48,8 @@ struct ClaimedJob {
   WallTime lease_expires_at;
   WallTime created_at;
   std::int64_t timeout_ms = 0;  // longest run of this attempt; 0: no bound but the extends
-  WallTime deadline_at;         // when that ends, else the end of the lease as it was granted; set by the worker
+  WallTime deadline_at;  // when that ends, else the end of the lease as it was granted; set by the
+                         // worker
 
   LeaseRef lease() const { return LeaseRef{.job_id = id, .token = lease_token}; }
 };

@@ -99,11 +99,14 @@ Error error_from_problem(std::string_view text, int status) {
   if (error.detail.empty()) error.detail = std::string(error_info(error.code).title);
   error.depth = number_of(object, "depth");
   error.max_depth = number_of(object, "max_depth");
+  error.retry_after_ms = std::clamp<std::int64_t>(number_of(object, "retry_after_ms"), 0,
+                                                  kRetryAfterSecondsMax * kMsPerSecond);
   return error;
 }
 
 Error error_from_response(const HttpResponse& response) {
   Error error = error_from_problem(response.body, response.status);
+  if (error.retry_after_ms > 0) return error;  // finer than the header's seconds
   const std::string_view retry_after = response_header(response, "retry-after");
   if (const auto seconds = parse_u64("Retry-After", trim(retry_after))) {
     error.retry_after_ms =
