@@ -66,6 +66,7 @@ class JournalLog final : public Log {
 
   Result<void> create_store();
   Result<void> load_store(const Replay& replay, RecoveryReport& report);
+  Result<void> check_unused(const std::vector<std::string>& names);
   Result<void> make_pool(const std::vector<std::string>& names);
   Result<void> renew_active(ActiveScan& scan);
   void add_recovered(Recovery& recovery);

@@ -91,6 +91,8 @@ Result<void> JournalLog::create_store() {
 }
 
 Result<void> JournalLog::load_store(const Replay& replay, RecoveryReport& report) {
+  WEIR_TRY_ASSIGN(const std::vector<std::string> names, files_.list(directory_));
+  WEIR_TRY(check_unused(names));
   Recovery recovery(files_, directory_, manifest_);
   WEIR_TRY(recovery.scan(report));
   WEIR_TRY(recovery.replay(replay, report));
@@ -101,7 +103,6 @@ Result<void> JournalLog::load_store(const Replay& replay, RecoveryReport& report
     durable_seq_ = last_seq_;
     return {};
   }
-  WEIR_TRY_ASSIGN(const std::vector<std::string> names, files_.list(directory_));
   WEIR_TRY(make_pool(names));
   WEIR_TRY(manifest_files_.ensure_room(segments_.size() + 1));
   for (ActiveScan& scan : recovery.actives()) WEIR_TRY(renew_active(scan));
@@ -124,6 +125,26 @@ void JournalLog::add_recovered(Recovery& recovery) {
   }
 }
 
+// A segment file that the manifest does not name is ours to overwrite, unless it says otherwise.
+Result<void> JournalLog::check_unused(const std::vector<std::string>& names) {
+  AlignedBuffer block;
+  block.reserve(kBlockBytes);
+  for (const std::string& name : names) {
+    const auto slot = slot_of_name(name);
+    if (!slot) continue;
+    const std::string path = slot_path(directory_, *slot);
+    WEIR_TRY_ASSIGN(const auto file, files_.open(path, {.read_only = true}));
+    WEIR_TRY_ASSIGN(const std::size_t got, file->read(0, block.data(), kBlockBytes, true));
+    const auto header = decode_segment_header({block.data(), got}, path);
+    if (header && header->id.store_key != manifest_.store_key) {
+      return failure(ErrorCode::corruption,
+                     fmt::format("{}: offset 0: the file belongs to another store", path));
+    }
+    if (!header && header.error().code == ErrorCode::unsupported) return failure(header.error());
+  }
+  return {};
+}
+
 Result<void> JournalLog::make_pool(const std::vector<std::string>& names) {
   pool_ = std::make_unique<SegmentPool>(
       files_,
@@ -143,16 +164,6 @@ Result<void> JournalLog::make_pool(const std::vector<std::string>& names) {
     const std::string path = slot_path(directory_, *slot);
     WEIR_TRY_ASSIGN(const auto file, files_.open(path, {.read_only = true}));
     WEIR_TRY_ASSIGN(const std::uint64_t size, file->size());
-    // A file that is not in use is ours to overwrite, unless it says otherwise.
-    AlignedBuffer block;
-    block.reserve(kBlockBytes);
-    WEIR_TRY_ASSIGN(const std::size_t got, file->read(0, block.data(), kBlockBytes, true));
-    const auto header = decode_segment_header({block.data(), got}, path);
-    if (header && header->id.store_key != manifest_.store_key) {
-      return failure(ErrorCode::corruption,
-                     fmt::format("{}: offset 0: the file belongs to another store", path));
-    }
-    if (!header && header.error().code == ErrorCode::unsupported) return failure(header.error());
     WEIR_TRY(pool_->adopt(*slot, size));
   }
   return {};

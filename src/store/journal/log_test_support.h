@@ -18,7 +18,7 @@
 namespace weir::store::journal {
 
 inline const std::string kTestDirectory = "/data";
-inline constexpr std::uint32_t kTestSegmentBytes = 64u << 10;
+inline constexpr std::uint32_t kTestSegmentBytes = 32u << 10;
 
 // A commit as a test knows it. Value.
 struct TestCommit {
