@@ -59,6 +59,17 @@ MemoryStore::MemoryStore(const MemoryOptions& options) : options_(options) {
   identity_.name = "memory";
 }
 
+void MemoryStore::restart(Now now) {
+  ++identity_.epoch;
+  const StoreTime grace_end = now.store.plus(core::kLeaseGraceMs);
+  for (auto& [id, job] : tables_.jobs) {
+    if (!job.lease || job.lease->deadline_at >= grace_end) continue;
+    index_.remove(job);
+    job.lease->deadline_at = grace_end;
+    index_.add(job);
+  }
+}
+
 Capabilities MemoryStore::capabilities() const {
   Capabilities capabilities;
   capabilities.commit_is_durable = options_.commit_is_durable;

@@ -29,6 +29,9 @@ class MemoryStore final : public Store {
 
   // For tests of the full store.
   void set_capacity(std::uint64_t jobs) { options_.capacity_jobs = jobs; }
+  // As if the server had gone and come back with everything: a new epoch, and the grace that timed
+  // leases have after a start. For tests and the simulator.
+  void restart(Now now);
   // Is everything derived equal to what the entities say? For tests; counts everything anew.
   bool is_consistent() const { return index_ == Index(tables_); }
 
