@@ -32,6 +32,10 @@ bool HttpConnection::wants_input() const {
 
 void HttpConnection::feed(std::string_view bytes) {
   if (stops_reading_ || is_broken_ || has_ended_) return;
+  if (!kept_input_.empty()) {
+    kept_input_.append(bytes);  // never ahead of what is kept
+    return;
+  }
   is_feeding_ = true;
   while (!stops_reading_ && !is_broken_) {
     if (!parser_.is_in_body() && !parser_.is_in_head() && !may_parse()) {
@@ -61,10 +65,15 @@ bool HttpConnection::resume() {
   if (kept_input_.empty() || is_broken_ || !may_parse()) return false;
   const std::string bytes = std::exchange(kept_input_, {});
   feed(bytes);
+  if (kept_input_.empty() && std::exchange(ends_after_kept_, false)) feed_end();
   return true;
 }
 
 void HttpConnection::feed_end() {
+  if (!kept_input_.empty()) {
+    ends_after_kept_ = true;
+    return;
+  }
   if (std::exchange(has_ended_, true) || is_broken_) return;
   const bool is_gone = std::any_of(slots_.begin(), slots_.end(), [](const SlotPtr& slot) {
     return slot->is_waiting_on_a_live_peer();

@@ -51,8 +51,8 @@ class HttpConnection {
   // connection.
   void on_output(std::function<void()> callback) { on_output_ = std::move(callback); }
 
-  // Bytes from the peer. Calls the handler. What cannot be taken now (wants_input() is false) is
-  // kept: feed nothing more until resume().
+  // Bytes from the peer. Calls the handler. What cannot be taken now (wants_input() turns false) is
+  // kept until resume(): read no more from the peer meanwhile.
   void feed(std::string_view bytes);
   void feed_end();  // the peer sends no more
 
@@ -122,9 +122,10 @@ class HttpConnection {
   bool is_fresh_ = true;  // no request yet
   bool is_feeding_ = false;
   bool was_in_head_ = false;
-  bool stops_reading_ = false;  // after an error, or a request that ends the connection
-  bool has_ended_ = false;      // the peer sends no more
-  bool is_closing_ = false;     // the last answer is in output_
+  bool stops_reading_ = false;    // after an error, or a request that ends the connection
+  bool has_ended_ = false;        // the peer sends no more
+  bool ends_after_kept_ = false;  // the same, once the kept input is used up
+  bool is_closing_ = false;       // the last answer is in output_
   bool is_draining_ = false;
   bool is_broken_ = false;
 };

@@ -270,6 +270,24 @@ TEST(HttpConnection, reads_no_further_than_the_pipeline_limit_and_goes_on_after_
   EXPECT_TRUE(f.connection.wants_input());
 }
 
+TEST(HttpConnection, an_end_behind_kept_input_does_not_lose_requests) {
+  HttpLimits limits;
+  limits.pipelined_max = 1;
+  Fixture f(limits);
+  const std::string later = "GET /later/x HTTP/1.1\r\nHost: x\r\n\r\n";
+  f.feed(later + later.substr(0, 10));
+  f.feed(later.substr(10));
+  f.connection.feed_end();
+  f.handler.answer(0, "one");
+  EXPECT_TRUE(f.drain().ends_with("one"));
+  EXPECT_FALSE(f.connection.should_close());
+  ASSERT_TRUE(f.connection.resume());
+  ASSERT_EQ(f.handler.kept.size(), 2U);
+  f.handler.answer(1, "two");
+  EXPECT_TRUE(f.drain().ends_with("two"));
+  EXPECT_TRUE(f.connection.should_close());
+}
+
 TEST(HttpConnection, continue_is_sent_only_after_the_head_was_accepted) {
   const std::string head = "Host: x\r\nExpect: 100-continue\r\nContent-Length: ";
   Fixture accepted;

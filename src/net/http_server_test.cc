@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <csignal>
 #include <functional>
 
 #include "net/server_fixture_for_test.h"
@@ -283,6 +284,30 @@ TEST(EventLoop, posts_from_other_threads_wake_a_waiting_loop) {
   std::thread other([&] { loop.post([&] { ran = true; }); });
   while (!ran) loop.run_round(-1);
   other.join();
+}
+
+TEST(EventLoop, a_round_ends_while_work_keeps_coming) {
+  EventLoop loop;
+  bool stops = false;
+  std::function<void()> again = [&] {
+    if (!stops) loop.post(again);
+  };
+  loop.post(again);
+  EXPECT_GT(loop.run_round(0), 0U);
+  EXPECT_GT(loop.run_round(-1), 0U);
+  stops = true;
+  loop.run_round(0);
+}
+
+TEST(EventLoop, signals_arrive_on_the_loop_again_and_again) {
+  EventLoop loop;
+  int seen = 0;
+  loop.on_signal(SIGUSR1, [&] { ++seen; });
+  for (int i = 1; i <= 3; ++i) {
+    std::raise(SIGUSR1);
+    while (seen < i) loop.run_round(-1);
+  }
+  EXPECT_EQ(loop.run_round(0), 0U);
 }
 
 TEST(EventLoop, a_cancelled_timer_does_not_run) {

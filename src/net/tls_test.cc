@@ -24,11 +24,11 @@ struct FileClose {
 };
 
 // A self-signed certificate for 127.0.0.1, and its key, as PEM files.
-void make_certificate(const TlsFiles& files) {
+void make_certificate(const TlsFiles& files, long serial) {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = X509_new();
   X509_set_version(certificate, 2);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate), std::rand());  // NOLINT: any number will do
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial);
   X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
   X509_gmtime_adj(X509_getm_notAfter(certificate), 3600L * 24);
   X509_set_pubkey(certificate, key);
@@ -60,7 +60,7 @@ class Tls : public testing::Test {
     std::string pattern = (std::filesystem::temp_directory_path() / "weir-tls-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
     files_ = {.certificate_file = directory_ + "/cert.pem", .key_file = directory_ + "/key.pem"};
-    make_certificate(files_);
+    make_certificate(files_, 1);
   }
   ~Tls() override { std::filesystem::remove_all(directory_); }
   HttpCall call(const ThreadedServer& s, const std::string& path) const {
@@ -119,7 +119,7 @@ TEST_F(Tls, reload_takes_new_files_and_keeps_the_old_ones_when_they_are_bad) {
     while (result < 0) std::this_thread::yield();
     return result == 1;
   };
-  make_certificate(files_);
+  make_certificate(files_, 2);
   EXPECT_TRUE(reload());
   EXPECT_TRUE(HttpClient().call(call(s, "/echo")));
   HttpCall with_old = call(s, "/echo");
@@ -147,7 +147,7 @@ TEST_F(Tls, missing_or_wrong_files_refuse_to_listen) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::io_error);
   TlsFiles other{.certificate_file = directory_ + "/b.pem", .key_file = directory_ + "/bkey.pem"};
-  make_certificate(other);
+  make_certificate(other, 3);
   EXPECT_FALSE(server.listen(
       "127.0.0.1:0", {.certificate_file = files_.certificate_file, .key_file = other.key_file}));
 }
