@@ -4,12 +4,16 @@
 //
 // A segment can be given back when nothing living points into it and every partition of the index
 // (and the meta record) has a durable snapshot younger than its last commit: replaying what is left
-// then gives the same index. Mostly dead segments are emptied by writing the living jobs that point
-// into them whole into cold segments, in the order of the log like any other change: no second
-// record is needed to make a move count, and the old segment stays until the move is durable.
+// then gives the same index. Mostly dead segments are emptied by writing the jobs that point into
+// them whole into cold segments, in the order of the log like any other change: replay applies the
+// move where it stands, so it needs no second record to count, and the old segment stays until the
+// move is durable.
+//
+// A cycle: scan for jobs in the victims and move them, snapshot everything, free what can be freed.
+// It begins when the log has outgrown the living data; its slices grow with what was written since
+// the last one, so that the log can't outrun it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <set>
@@ -17,7 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/journal/id_table.h"
+#include "core/job/job.h"
 #include "store/journal/journal_store.h"
 
 namespace weir::store::journal {
@@ -30,38 +34,51 @@ class Housekeeping {
   // One slice. True when there is more to do at once. Errors: io_error.
   Result<bool> work(Now now);
 
+  // Bytes of the last whole set of snapshots: living data too.
+  std::uint64_t snapshot_bytes() const { return snapshot_bytes_; }
+
  private:
+  enum class Phase : std::uint8_t { idle, moving, snapshotting, freeing };
+  struct Moved {
+    core::JobId job;
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+    RecordParts parts;
+  };
+
   Result<bool> seal(Now now);
-  Result<bool> plan();
-  Result<void> snapshot_slice(Now now);
-  Result<void> clean_slice(Now now);
-  Result<bool> move_jobs(const std::vector<core::JobId>& ids, Now now);
-  Result<bool> write_job(core::JobId id, std::string& body,
-                         std::vector<std::pair<core::JobId, std::uint32_t>>& starts);
+  void plan();
+  void choose_victims(const std::vector<SegmentInfo>& segments);
+  Result<void> move_slice(Now now, std::uint64_t budget_bytes);
+  Result<void> flush_moves(Now now);
+  bool write_job(core::JobId id);
+  Result<void> snapshot_slice(Now now, std::uint64_t budget_bytes);
+  Result<void> append_snapshots(Now now);
   Result<void> free_segments();
 
   JournalStore& store_;
+  Phase phase_ = Phase::idle;
+  std::uint64_t written_at_last_slice_ = 0;
+  std::uint64_t next_cycle_at_bytes_ = 0;  // by stats().bytes_written
+
   std::uint64_t sealed_seq_ = 0;
-  StoreTime idle_since_;
   std::uint64_t idle_seq_ = 0;
+  StoreTime idle_since_;
 
-  // The snapshot round: partitions done in it, the last one is meta.
-  bool is_snapshotting_ = false;
-  std::uint32_t next_partition_ = 0;
-  std::uint64_t round_begin_seq_ = 0;  // no partition of the round is older
-  std::uint64_t covered_seq_ =
-      0;  // of the last complete round: everything up to it is in snapshots
-  std::uint64_t round_end_seq_ = 0;   // when this is durable, covered_seq_ may be used
-  std::uint64_t snapshot_bytes_ = 0;  // of the last complete round
-  std::uint64_t round_bytes_ = 0;
-
-  // The cleaning pass over the slots.
   std::set<std::uint32_t> victims_;
-  bool pass_over_ended_ = false;
+  std::set<std::uint32_t> stuck_;  // hold damaged jobs: never emptied
+  bool is_walking_ended_ = false;
+  bool has_walked_ = true;
   std::uint32_t next_slot_ = 0;
   std::deque<core::JobId> to_move_;
-  std::uint64_t moved_seq_ = 0;
-  bool is_blocked_ = false;  // no room for cleaning: tried again after something was freed
+  std::string body_;
+  std::vector<Moved> moved_;
+
+  std::uint32_t next_partition_ = 0;
+  std::uint64_t round_begin_seq_ = 0;  // every snapshot of the round is younger
+  std::uint64_t round_bytes_ = 0;
+  std::uint64_t snapshot_bytes_ = 0;
+  std::string payload_;  // kept for its memory
 };
 
 }  // namespace weir::store::journal

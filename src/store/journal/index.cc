@@ -78,6 +78,16 @@ void Index::erase_job(core::JobId id) {
   drop_queue_if_empty(queue);
 }
 
+void Index::move_job(core::JobId id, const RecordParts& parts) {
+  const std::uint32_t slot = find(id.value);
+  if (slot == 0) return;
+  if ((slot & kEndedBit) != 0) {
+    set_ended_places(slot & ~kEndedBit, parts);
+  } else {
+    remember_places(slot, parts);
+  }
+}
+
 // Counters, lanes and timers of a job that is packed.
 void Index::attach(std::uint32_t slot) {
   if (is_loading_) return;

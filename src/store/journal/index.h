@@ -82,6 +82,8 @@ class Index {
   // Applying. put_job with a version older than the job's is passed over but for the parts.
   void put_job(const core::Job& job, const RecordParts& parts);
   void erase_job(core::JobId id);
+  // The cleaner wrote the job whole: all its places are parts.at now, nothing else changes.
+  void move_job(core::JobId id, const RecordParts& parts);
   void put_unique_key(const core::UniqueKey& entry);
   void erase_unique_key(core::QueueId queue, std::string_view key);
   void put_group_lock(const core::GroupLock& lock);

@@ -69,7 +69,8 @@ Result<void> JournalStore::start(Now now) {
     remember_commit({.segment = info.segment, .commit_offset = info.commit_offset}, body.size());
     return apply_commit(info, body, *index_, loaded);
   };
-  const LogOptions log_options{.create = options_.create,
+  const LogOptions log_options{.create = options_.create && !options_.read_only,
+                               .read_only = options_.read_only,
                                .segment_bytes = options_.segment_bytes,
                                .prng_seed = options_.prng_seed,
                                .disk_bytes_max = options_.disk_bytes_max};
@@ -98,6 +99,7 @@ Result<void> JournalStore::start(Now now) {
   ids_.next_queue_id = std::max(loaded.ids.next_queue_id, index_->highest_queue_id() + 1);
   next_queue_id_ = ids_.next_queue_id;
   index_->finish_loading(identity_.store_time.plus(core::kLeaseGraceMs));
+  if (options_.read_only) return {};
   std::string body;
   RecordWriter(body).identity({.epoch = identity_.epoch, .lease_secret = identity_.lease_secret});
   WEIR_TRY(append_small(body, Reserve::workers, now));
@@ -137,7 +139,9 @@ Result<Location> JournalStore::append(SegmentKind kind, Reserve reserve, std::st
     return failure(stop(std::move(at).error()));
   }
   ++stats_.commits;
-  stats_.bytes_written += body.size();
+  // Frames have heads, and every commit fills whole blocks.
+  const std::uint64_t frames = body.size() / kFrameBodyBytesMax + 1;
+  stats_.bytes_written += (body.size() + frames * 96 + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   remember_commit(*at, body.size());
   last_now_ = now;
   return at;
@@ -277,7 +281,7 @@ std::uint64_t JournalStore::durable_seq() const { return log_->durable_seq(); }
 StoreStats JournalStore::stats() const {
   StoreStats stats = stats_;
   stats.disk_bytes = log_->disk_bytes();
-  stats.live_bytes = index_->use().total_bytes();
+  stats.live_bytes = index_->use().total_bytes() + housekeeping_->snapshot_bytes();
   stats.memory_bytes = index_->memory_bytes() + cache_.bytes();
   stats.is_full = log_->is_full();
   return stats;

@@ -36,6 +36,7 @@ class Housekeeping;
 
 struct JournalOptions {
   bool create = true;
+  bool read_only = false;  // for looking: changes nothing, takes the lock; only reads work
   std::uint32_t segment_bytes = kSegmentBytes;  // smaller in tests
   std::uint64_t disk_bytes_max = 0;             // quota of all segments; 0: none
   std::uint64_t prng_seed = 0;  // store key, lease secret, generations; 0: from the kernel
