@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/help.h"
 
@@ -214,9 +215,24 @@ std::string parse_options(const Command& root, const Command& command,
   return {};
 }
 
+void configure_log(const Session& session) {
+  const auto format = session.log_format == "json" ? log::Format::json : log::Format::text;
+  auto least = log::Level::info;
+  if (session.log_level == "debug") least = log::Level::debug;
+  if (session.log_level == "warning") least = log::Level::warning;
+  if (session.log_level == "error") least = log::Level::error;
+  log::configure(format, least);
+}
+
 }  // namespace
 
-Parsed parse(const Command& root, const std::vector<std::string>& arguments, Session& session) {
+Parsed parse(const Command& root, const std::vector<std::string>& given, Session& session) {
+  std::vector<std::string> arguments = given;
+  // "weir help job ls" is what people try first.
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
   Found found = find_command(root, arguments);
   Parsed& parsed = found.parsed;
   if (parsed.kind == Parsed::Kind::usage) return parsed;
@@ -248,6 +264,7 @@ int run(const Command& root, const std::vector<std::string>& arguments, Session&
       session.err << "Run \"" << parsed.path << " --help\" for more.\n";
       return kExitUsage;
     case Parsed::Kind::run:
+      configure_log(session);
       return parsed.command->run(session);
   }
   return kExitFailed;

@@ -206,11 +206,6 @@ int run_worker(Session& session, const Plan& plan, worker::Handler& handler, Sto
 }
 
 int work(Session& session, Flags flags) {
-  log::configure(session.log_format == "json" ? log::Format::json : log::Format::text,
-                 session.log_level == "debug"     ? log::Level::debug
-                 : session.log_level == "warning" ? log::Level::warning
-                 : session.log_level == "error"   ? log::Level::error
-                                                  : log::Level::info);
   if (const Result<void> taken = take_pool(flags); !taken) {
     report(session, taken.error());
     return kExitBadConfiguration;

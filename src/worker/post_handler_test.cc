@@ -140,7 +140,7 @@ TEST_F(PostTest, addresses_that_are_not_public_are_refused_before_any_byte) {
         "http://169.254.169.254/latest/meta-data", "http://[fd00:ec2::254]/", "http://10.0.0.1/",
         "http://192.168.1.1/", "http://172.16.0.1/", "http://100.64.0.1/", "http://0.0.0.0/",
         "http://224.0.0.1/", "http://[::]/", "http://[64:ff9b::7f00:1]/", "http://[fe80::1]/",
-        "http://localhost/"}) {
+        "http://10.255.0.1:8080/"}) {
     PostOptions options{.url = url, .timeout_ms = 5'000};
     const HandlerResult result = PostHandler(options, real, clock).run(job, cancel);
     EXPECT_EQ(result.kind, HandlerResult::Kind::fail) << url;
