@@ -123,8 +123,9 @@ TEST(Events, come_after_the_commit_is_durable_and_in_order) {
   std::vector<std::string> seen;
   const std::uint64_t id =
       test.engine().subscribe([&](const core::Event& event, std::string_view queue) {
-        if (event.verb != core::Verb::claim)
+        if (event.verb != core::Verb::claim) {
           EXPECT_EQ(test.memory().durable_seq(), test.memory().stats().commits);
+        }
         seen.push_back(std::string(queue) + " " + std::string(core::to_string(event.verb)));
       });
   test.enqueue("q", 1);
@@ -229,7 +230,9 @@ TEST(Counts, equal_the_ledger_after_any_sequence_of_verbs) {
       query.after_id = page->next_after_id;
     } while (query.after_id != 0);
     std::uint64_t leases = 0;
-    for (const QueueView& view : *test.engine().queues()) {
+    const Result<std::vector<QueueView>> views = test.engine().queues();
+    ASSERT_TRUE(views);
+    for (const QueueView& view : *views) {
       ASSERT_EQ(view.stats.counts, ledger[view.queue.name]) << "round " << round;
       leases += view.stats.counts.of(core::JobState::processing);
     }
