@@ -53,7 +53,7 @@ std::string history_text(std::string_view json) {
 }
 
 void add_row(Table& table, std::string_view job) {
-  std::string note = field(job, "dead_reason");
+  std::string note = field(job, "reason");
   if (note.empty()) note = field(job, "last_error");
   table.add({field(job, "id"), field(job, "queue"), field(job, "status"), field(job, "class"),
              field(job, "kind"),
@@ -71,7 +71,7 @@ std::string job_text(std::string_view json) {
   pairs.emplace_back("attempts",
                      fmt::format("{} of {}", field(json, "attempts"), field(json, "max_attempts")));
   for (const char* name :
-       {"dead_reason", "last_error", "created_at", "run_at", "claimed_at", "retry_after",
+       {"reason", "last_error", "created_at", "run_at", "claimed_at", "retry_after",
         "lease_expires_at", "completed_at", "dead_at", "worker_id", "progress.percent",
         "progress.message", "group", "key", "unique_key", "ttl", "created_by"}) {
     pairs.emplace_back(name, field(json, name));

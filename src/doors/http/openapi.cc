@@ -93,7 +93,7 @@ constexpr NamedSchema kSchemas[] = {
      R"({"type":"object","required":["id","queue","status","attempts","max_attempts","created_at","version"],"properties":{)"
      R"("id":{"$ref":"#/components/schemas/JobId"},"queue":{"type":"string"},"status":{"$ref":"#/components/schemas/JobStatus"},)"
      R"("kind":{"type":["string","null"]},"class":{"type":"string"},"priority":{"type":"integer"},"attempts":{"type":"integer"},)"
-     R"("max_attempts":{"type":"integer"},"charged_attempts":{"type":"integer"},"last_error":{"type":["string","null"]},"dead_reason":{"type":["string","null"]},)"
+     R"("max_attempts":{"type":"integer"},"charged_attempts":{"type":"integer"},"last_error":{"type":["string","null"]},"reason":{"type":["string","null"]},)"
      R"("created_at":{"type":"string","format":"date-time"},"run_at":{"type":["string","null"],"format":"date-time"},)"
      R"("claimed_at":{"type":["string","null"],"format":"date-time"},"completed_at":{"type":["string","null"],"format":"date-time"},)"
      R"("dead_at":{"type":["string","null"],"format":"date-time"},"retry_after":{"type":["string","null"],"format":"date-time"},)"

@@ -140,7 +140,7 @@ void write_job(JsonWriter& out, const engine::JobView& view, const JobParts& par
   out.count("attempts", job.attempt)
       .count("max_attempts", view.max_attempts)
       .count("charged_attempts", job.charged());
-  out.text_or_null("last_error", view.last_error).text_or_null("dead_reason", job.dead_reason);
+  out.text_or_null("last_error", view.last_error).text_or_null("reason", job.dead_reason);
   out.time("created_at", job.created_at)
       .time("run_at", job.run_at)
       .time("claimed_at", job.claimed_at);

@@ -97,7 +97,7 @@ TEST(HttpDoorLists, dead_letters_show_what_died_and_why) {
   const auto& dead = page.at("jobs").at(0).as_object();
   EXPECT_EQ(dead.at("status").as_string(), "dead");
   EXPECT_EQ(dead.at("payload").as_int64(), 1);
-  EXPECT_TRUE(std::string_view(dead.at("dead_reason").as_string()).starts_with("deserialization"));
+  EXPECT_TRUE(std::string_view(dead.at("reason").as_string()).starts_with("deserialization"));
   EXPECT_EQ(dead.at("history").as_array().size(), 1U);
   EXPECT_EQ(t.get("/v1/jobs?queue=q-dlq")->json().at("jobs").as_array().size(), 1U);
   EXPECT_EQ(t.get("/v1/queues/q-dlq")->json().at("counts").at("dead").as_int64(), 1);
