@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "core/limits.h"
+#include "engine/change_bytes.h"
 
 namespace weir::engine {
 namespace {
@@ -35,6 +37,7 @@ Result<void> Committer::run(std::span<Work> works, const Inspect& inspect) {
   int tries = 0;
   while (!open.empty()) {
     if (!is_view_true) {
+      carried_.reset();
       view_.clear();
       WEIR_TRY(prefetch(works, open));
       std::erase_if(open, [&](std::size_t i) { return works[i].has_answer; });
@@ -125,17 +128,29 @@ std::size_t Committer::decide(std::span<Work> works, const std::vector<std::size
   changes_.clear();
   change_owner_.clear();
   unwritten_.clear();
+  std::size_t bytes = 0;
   for (std::size_t next = 0; next < open.size(); ++next) {
     const std::size_t i = open[next];
     Work& work = works[i];
-    core::ChangeSet change = core::decide(view_, work.request, context);
-    if (inspect && !inspect(i, change)) continue;
+    core::ChangeSet change;
+    if (carried_) {
+      change = *std::exchange(carried_, std::nullopt);
+    } else {
+      change = core::decide(view_, work.request, context);
+      if (inspect && !inspect(i, change)) continue;
+    }
     if (change.is_empty()) {
       work.answer = std::move(change.answer);
       work.has_answer = true;
       unwritten_.push_back(i);
       continue;
     }
+    const std::size_t weight = change_bytes(change);
+    if (!changes_.empty() && bytes + weight > core::kTurnBytesMax) {
+      carried_ = std::move(change);
+      return next;
+    }
+    bytes += weight;
     view_.apply(change);
     const bool makes_queue =
         std::any_of(change.queues.begin(), change.queues.end(),

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,7 +53,9 @@ class Committer {
  private:
   Result<void> prefetch(std::span<Work> works, const std::vector<std::size_t>& open);
   Result<void> reserve_ids(std::span<Work> works, const std::vector<std::size_t>& open);
-  // Decides in order; returns how many of `open` (a change that makes a queue is the last).
+  // Decides in order; returns how many of `open`. Stops behind a change that makes a queue, and
+  // before one with which the commit would weigh more than kTurnBytesMax: that one is carried over
+  // to the next commit.
   std::size_t decide(std::span<Work> works, const std::vector<std::size_t>& open,
                      const Inspect& inspect);
   // What a commit left to do: works to decide once more, and whether the view still holds what the
@@ -71,6 +75,9 @@ class Committer {
   std::vector<std::size_t> change_owner_;  // work of each change
   std::vector<std::size_t> unwritten_;     // works of this round that changed nothing
   std::vector<store::CommitResult> results_;
+  // Decided over the changes of the commit before, which took all of them: valid as long as the
+  // view is true.
+  std::optional<core::ChangeSet> carried_;
 };
 
 void answer_error(Work& work, ErrorCode code, std::string detail, std::int64_t retry_after_ms = 0);

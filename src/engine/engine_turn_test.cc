@@ -74,6 +74,25 @@ TEST(Turn, a_turn_is_bounded_and_the_rest_comes_in_the_next) {
   EXPECT_EQ(test.count("q", core::JobState::pending), core::kTurnCommandsMax + 11);
 }
 
+TEST(Turn, commits_are_bounded_in_bytes_whatever_the_commands_weighed) {
+  TestEngine test;
+  // A claim is a small command, but the after-image of a job with long texts is not.
+  const core::NewJob heavy{.kind = std::string(250, 'k'),
+                           .limit_key = std::string(250, 'l'),
+                           .tags = std::vector<std::string>(16, std::string(250, 't'))};
+  for (int i = 0; i < 4; ++i) test.enqueue("q", 500, heavy);
+  const auto held = test.claim("q", 1000);
+  ASSERT_EQ(held.size(), 1000U);
+  test.store().log.clear();
+  test.store().heaviest_commit = 0;
+  for (const Delivery& d : held) test.put(TestEngine::ack_of(d));
+  test.settle();
+  EXPECT_EQ(test.count("q", core::JobState::completed), 1000U);
+  EXPECT_GT(test.store().heaviest_commit, core::kMiB);
+  EXPECT_LE(test.store().heaviest_commit, core::kTurnBytesMax);
+  EXPECT_EQ(std::count(test.store().log.begin(), test.store().log.end(), "sync"), 1);
+}
+
 TEST(Turn, a_full_mailbox_refuses_enqueues_and_takes_acks) {
   TestEngine test(Options{.mailbox_max = 8});
   test.enqueue("q", 2);

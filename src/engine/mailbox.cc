@@ -65,14 +65,16 @@ std::size_t command_bytes(const core::Command& command) {
 }
 
 Result<void> Mailbox::put(core::Request request, AnswerCallback answered) {
-  const std::size_t room =
-      is_worker_verb(request.command) ? commands_max_ : commands_max_ - commands_max_ / 4;
-  if (mails_.size() >= room) {
+  const bool is_worker = is_worker_verb(request.command);
+  const std::size_t places = is_worker ? commands_max_ : commands_max_ - commands_max_ / 4;
+  const std::size_t room = is_worker ? kMailboxBytesMax : kMailboxBytesMax - kMailboxBytesMax / 4;
+  const std::size_t bytes = command_bytes(request.command);
+  if (mails_.size() >= places || bytes_ + bytes > room) {
     return failure(Error{.code = ErrorCode::unavailable,
                          .detail = "the server has more commands waiting than it takes",
                          .retry_after_ms = kFullRetryAfterMs});
   }
-  const std::size_t bytes = command_bytes(request.command);
+  bytes_ += bytes;
   mails_.push_back(Mail{std::move(request), std::move(answered), bytes});
   return {};
 }
@@ -86,9 +88,12 @@ void Mailbox::take(std::vector<Mail>& out) {
   out.clear();
   std::size_t bytes = 0;
   while (out.size() < core::kTurnCommandsMax && !is_empty()) {
-    std::deque<Mail>& from = own_.empty() ? mails_ : own_;
-    if (!out.empty() && bytes + from.front().bytes > core::kTurnBytesMax) break;
-    bytes += from.front().bytes;
+    const bool is_own = !own_.empty();
+    std::deque<Mail>& from = is_own ? own_ : mails_;
+    const std::size_t next = from.front().bytes;
+    if (!out.empty() && bytes + next > core::kTurnBytesMax) break;
+    bytes += next;
+    if (!is_own) bytes_ -= next;
     out.push_back(std::move(from.front()));
     from.pop_front();
   }

@@ -14,6 +14,10 @@
 
 namespace weir::engine {
 
+// Payloads wait in memory: so many bytes of them at most, the last quarter for workers like the
+// places.
+inline constexpr std::size_t kMailboxBytesMax = 16 * core::kTurnBytesMax;
+
 struct Mail {
   core::Request request;
   AnswerCallback answered;  // null for the engine's own commands
@@ -47,6 +51,7 @@ class Mailbox {
 
  private:
   std::size_t commands_max_;
+  std::size_t bytes_ = 0;  // of mails_
   std::deque<Mail> own_;
   std::deque<Mail> mails_;
 };

@@ -28,6 +28,18 @@ TEST(Mailbox, keeps_the_last_quarter_for_workers) {
   EXPECT_EQ(full.error().code, ErrorCode::unavailable);
 }
 
+TEST(Mailbox, is_bounded_in_bytes_too) {
+  Mailbox mailbox(100'000);
+  std::size_t taken = 0;
+  while (mailbox.put(enqueue_of(core::kMiB), nullptr)) ++taken;
+  EXPECT_GT(taken, 40U);
+  EXPECT_LT(taken, 49U);  // three quarters of 64 MiB
+  EXPECT_TRUE(mailbox.put(ack(), nullptr));
+  std::vector<Mail> mails;
+  mailbox.take(mails);
+  EXPECT_TRUE(mailbox.put(enqueue_of(core::kMiB), nullptr));
+}
+
 TEST(Mailbox, every_verb_of_a_worker_counts_as_such) {
   EXPECT_TRUE(is_worker_verb(core::Ack{}));
   EXPECT_TRUE(is_worker_verb(core::Fail{}));

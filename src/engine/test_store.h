@@ -3,6 +3,7 @@
 // bodies.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/change_bytes.h"
 #include "store/store.h"
 
 namespace weir::engine {
@@ -23,7 +25,7 @@ class TestStore final : public store::Store {
   std::vector<std::string> log;
   std::vector<Now> commit_nows;
   int heads_calls = 0, commits = 0, syncs = 0;
-  std::size_t largest_commit = 0;
+  std::size_t largest_commit = 0, heaviest_commit = 0;
   // Number of the call (counting allocate, prefetch, commit, sync, work) that fails with io_error;
   // 0: none.
   int fail_at = 0;
@@ -54,6 +56,9 @@ class TestStore final : public store::Store {
     if (is_unavailable) return failure(ErrorCode::unavailable, "out of reach");
     ++commits;
     largest_commit = std::max(largest_commit, changes.size());
+    std::size_t bytes = 0;
+    for (const core::ChangeSet& change : changes) bytes += change_bytes(change);
+    heaviest_commit = std::max(heaviest_commit, bytes);
     log.push_back("commit " + std::to_string(changes.size()));
     commit_nows.push_back(now);
     if (misses == 0) return inner_.commit(changes, now, results);
