@@ -91,7 +91,7 @@ def run_python(build, filters):
         print(f"-- {name}", flush=True)
         sys.path.insert(0, str(file.parent))
         suite = unittest.defaultTestLoader.loadTestsFromName(file.stem)
-        outcome = unittest.TextTestRunner(resultclass=Result, verbosity=2, stream=sys.stdout).run(suite)
+        outcome = unittest.TextTestRunner(resultclass=Result, verbosity=2, stream=sys.stdout, warnings="ignore").run(suite)
         failed += len(outcome.failures) + len(outcome.errors)
         skipped += len(outcome.skipped)
         sys.path.pop(0)

@@ -123,6 +123,10 @@ Result<void> Server::ensure_first_token() {
 }
 
 Result<void> Server::prepare() {
+  // Before anybody is told that the server is ready: whoever is told may send a signal at once.
+  loop_.on_signal(SIGTERM, [this] { begin_drain(SIGTERM); });
+  loop_.on_signal(SIGINT, [this] { begin_drain(SIGINT); });
+  loop_.on_signal(SIGHUP, [this] { reload(); });
   WEIR_TRY(engine_.start());
   WEIR_TRY(put_configured_queues());
   WEIR_TRY(ensure_first_token());
@@ -225,9 +229,6 @@ std::int64_t Server::wait_ms(bool has_more) const {
 }
 
 int Server::loop() {
-  loop_.on_signal(SIGTERM, [this] { begin_drain(SIGTERM); });
-  loop_.on_signal(SIGINT, [this] { begin_drain(SIGINT); });
-  loop_.on_signal(SIGHUP, [this] { reload(); });
   const bool has_watchdog = !lookup(options_.environment, "WATCHDOG_USEC").empty();
   bool has_more = false;
   while (!is_drained()) {

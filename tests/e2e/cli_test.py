@@ -35,8 +35,10 @@ class CliTest(harness.Case):
 
     def test_batch_reads_ndjson_and_names_the_bad_line(self):
         lines = "".join(json.dumps({"payload": {"n": n}}) + "\n" for n in range(2500))
-        done = self.run_json("enqueue", "bulk", "--batch", "-", stdin=lines)
-        self.assertEqual(self.run_json("queue", "get", "bulk")["counts"]["pending"], 2500, done)
+        done = self.run_ok("enqueue", "bulk", "--batch", "-", "--json", stdin=lines)
+        ids = [job for line in done.splitlines() for job in json.loads(line)["ids"]]
+        self.assertEqual(len(set(ids)), 2500)
+        self.assertEqual(self.run_json("queue", "get", "bulk")["counts"]["pending"], 2500)
         bad = harness.weir("enqueue", "bulk", "--batch", "-", url=self.running.url, stdin='{"payload":1}\n{"payload":\n')
         self.assertEqual(bad.returncode, 65, bad.stderr)
         self.assertIn("2", bad.stderr)
@@ -108,7 +110,8 @@ class CliTest(harness.Case):
         self.assertEqual(harness.weir("no-such-verb").returncode, 2)
         self.assertEqual(harness.weir("enqueue").returncode, 2)
         self.assertEqual(harness.weir("enqueue", "q", "1", url="http://127.0.0.1:1").returncode, 69)
-        self.assertEqual(harness.weir("enqueue", "q", "1", "--delay", "soon", url=self.running.url).returncode, 65)
+        self.assertEqual(harness.weir("enqueue", "q", "1", "--delay", "soon", url=self.running.url).returncode, 2)
+        self.assertEqual(harness.weir("enqueue", "q", "1", "--kind", "a\nb", url=self.running.url).returncode, 65)
         self.assertIn("enqueue", harness.weir("enqeue", "q", "1", url=self.running.url).stderr)
 
     def test_check_names_mistakes_and_passes_what_is_right(self):
