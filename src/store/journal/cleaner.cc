@@ -92,7 +92,8 @@ bool Housekeeping::write_job(core::JobId id) {
     }
     WEIR_TRY_ASSIGN(const std::vector<core::AttemptRecord> history, store_.read_history(id));
     std::vector<std::string> attempts;
-    for (const core::AttemptRecord& attempt : history) encode_attempt(attempt, attempts.emplace_back());
+    for (const core::AttemptRecord& attempt : history)
+      encode_attempt(attempt, attempts.emplace_back());
     const auto offset = static_cast<std::uint32_t>(body_.size());
     const std::uint32_t length = RecordWriter(body_).job(RecordType::moved, head, body, attempts,
                                                          has_result ? &result : nullptr);

@@ -27,7 +27,8 @@ core::Job pending(std::uint64_t id, std::int32_t priority = 0) {
 
 RecordParts body_at(std::uint32_t segment, std::uint32_t offset, std::uint32_t length = 100) {
   RecordParts parts;
-  parts.at = PackedLocation::of({.segment = segment, .commit_offset = 4096, .body_offset = offset, .length = length});
+  parts.at = PackedLocation::of(
+      {.segment = segment, .commit_offset = 4096, .body_offset = offset, .length = length});
   parts.has_body = true;
   return parts;
 }
@@ -59,8 +60,10 @@ TEST(IndexTest, packing_and_unpacking_are_exact) {
 }
 
 TEST(IndexTest, locations_pack_exactly) {
-  for (const Location at : {Location{1, 4096, 0, 0}, Location{0xFFFFFFFF, kSegmentBytes - kBlockBytes, (1u << 24) - 1, (1u << 28) - 1},
-                            Location{7, 8192, 524288, 77}}) {
+  for (const Location at :
+       {Location{1, 4096, 0, 0},
+        Location{0xFFFFFFFF, kSegmentBytes - kBlockBytes, (1u << 24) - 1, (1u << 28) - 1},
+        Location{7, 8192, 524288, 77}}) {
     EXPECT_EQ(PackedLocation::of(at).unpack(), at);
   }
 }
@@ -100,7 +103,8 @@ TEST(IndexTest, agrees_with_ordered_maps) {
       std::map<core::LaneKey, std::set<core::LaneOrder>> lanes;
       for (const auto& [id, each] : model) {
         if (each.state != core::JobState::pending) continue;
-        lanes[{each.queue, each.priority_class, each.kind}].insert({each.priority, each.rank, each.id});
+        lanes[{each.queue, each.priority_class, each.kind}].insert(
+            {each.priority, each.rank, each.id});
       }
       std::vector<core::LaneHead> heads;
       const std::size_t places = prng.one_in(2) ? 3 : 1'000'000;
@@ -115,12 +119,15 @@ TEST(IndexTest, agrees_with_ordered_maps) {
         ++lane;
       }
       std::vector<std::uint64_t> up, down;
-      for (std::uint64_t id = index.next_id(0, false); id != 0; id = index.next_id(id, false)) up.push_back(id);
-      for (std::uint64_t id = index.next_id(~0ull, true); id != 0; id = index.next_id(id, true)) down.push_back(id);
+      for (std::uint64_t id = index.next_id(0, false); id != 0; id = index.next_id(id, false))
+        up.push_back(id);
+      for (std::uint64_t id = index.next_id(~0ull, true); id != 0; id = index.next_id(id, true))
+        down.push_back(id);
       std::reverse(down.begin(), down.end());
       ASSERT_EQ(up, down);
-      ASSERT_TRUE(std::equal(up.begin(), up.end(), model.begin(), model.end(),
-                             [](std::uint64_t id, const auto& entry) { return id == entry.first; }));
+      ASSERT_TRUE(
+          std::equal(up.begin(), up.end(), model.begin(), model.end(),
+                     [](std::uint64_t id, const auto& entry) { return id == entry.first; }));
     }
   }
 }

@@ -20,7 +20,8 @@ Result<void> check_job(JournalStore& store, core::JobId id) {
   WEIR_TRY(store.read_body(id));
   WEIR_TRY_ASSIGN(const auto history, store.read_history(id));
   if (job.has_history && history.empty()) {
-    return failure(ErrorCode::corruption, fmt::format("job {}: its history is not there", id.value));
+    return failure(ErrorCode::corruption,
+                   fmt::format("job {}: its history is not there", id.value));
   }
   if (job.has_result) WEIR_TRY(store.read_result(id));
   return {};
@@ -51,7 +52,8 @@ Result<VerifyReport> verify(FileSystem& files, const std::string& directory, Now
     if (checked) continue;
     if (checked.error().code == ErrorCode::io_error) return failure(checked.error());
     ++report.problem_count;
-    if (report.problems.size() < kVerifyProblemsMax) report.problems.push_back({id, checked.error().detail});
+    if (report.problems.size() < kVerifyProblemsMax)
+      report.problems.push_back({id, checked.error().detail});
   }
   return report;
 }
@@ -63,8 +65,8 @@ Result<void> copy_store(FileSystem& files, const std::string& from, const std::s
   return log->copy_to(files, to, log->last_seq());
 }
 
-Result<RestoreReport> restore(FileSystem& files, const std::string& backup, const std::string& to, Now now,
-                              Prng& prng) {
+Result<RestoreReport> restore(FileSystem& files, const std::string& backup, const std::string& to,
+                              Now now, Prng& prng) {
   WEIR_TRY(copy_store(files, backup, to));
   Index index;
   Loaded loaded;

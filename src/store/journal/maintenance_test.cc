@@ -15,7 +15,8 @@ void fill(StoreDriver& driver) {
   auto claimed = driver.claim();
   driver.run(core::Ack{claimed->job.id, claimed->token, "[1]"});
   claimed = driver.claim();
-  driver.run(core::Fail{.job = claimed->job.id, .token = claimed->token, .error = {.message = "no"}, .dead = true});
+  driver.run(core::Fail{
+      .job = claimed->job.id, .token = claimed->token, .error = {.message = "no"}, .dead = true});
   driver.claim();
 }
 
@@ -54,11 +55,12 @@ TEST(MaintenanceTest, a_backup_of_a_serving_store_restores_with_other_leases_and
   const auto ours = world.store().allocate_job_ids();
   const auto theirs = (*restored)->allocate_job_ids();
   EXPECT_GE(theirs->first, ours->first + (std::uint64_t{1} << 31));
-  EXPECT_EQ(restore(world.files(), "/backup", "/restored", driver.now, prng).error().code, ErrorCode::conflict);
+  EXPECT_EQ(restore(world.files(), "/backup", "/restored", driver.now, prng).error().code,
+            ErrorCode::conflict);
 }
 
-// Every flipped bit of what was written and synced is repaired, refused, or quarantined by name: a store that opens shows
-// every job, sound or as damaged. Never silently fewer.
+// Every flipped bit of what was written and synced is repaired, refused, or quarantined by name: a
+// store that opens shows every job, sound or as damaged. Never silently fewer.
 TEST(MaintenanceTest, no_flipped_bit_loses_a_job_silently) {
   StoreWorld world(small_options(32u << 10));
   fill(*world.driver);
@@ -80,7 +82,8 @@ TEST(MaintenanceTest, no_flipped_bit_loses_a_job_silently) {
       copy->set_content(path, damaged);
       auto opened = JournalStore::open(*copy, "/data", small_options(32u << 10), now);
       if (!opened) {
-        ASSERT_TRUE(opened.error().code == ErrorCode::corruption || opened.error().code == ErrorCode::unsupported)
+        ASSERT_TRUE(opened.error().code == ErrorCode::corruption ||
+                    opened.error().code == ErrorCode::unsupported)
             << path << " " << at << ": " << opened.error().detail;
         ++refused;
         continue;

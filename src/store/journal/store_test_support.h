@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the journal store share: the rules played over a store one command at a time, and a description of all
-// that a store shows, to compare it before and after a reopening.
+// What the tests of the journal store share: the rules played over a store one command at a time,
+// and a description of all that a store shows, to compare it before and after a reopening.
 #pragma once
 
 #include <fmt/format.h>
@@ -108,7 +108,8 @@ class StoreDriver final : public core::IdSource {
     std::vector<core::LaneHead> heads;
     store_->heads({}, 1, heads);
     if (heads.empty()) return std::nullopt;
-    const core::Answer answer = run(core::Claim{.job = heads[0].first[0].id, .worker_id = "w", .lease_ms = lease_ms});
+    const core::Answer answer =
+        run(core::Claim{.job = heads[0].first[0].id, .worker_id = "w", .lease_ms = lease_ms});
     const auto* claimed = std::get_if<core::Claimed>(&answer.outcome);
     if (claimed == nullptr) return std::nullopt;
     return *claimed;
@@ -168,7 +169,9 @@ inline std::string describe(Store& store) {
     std::string record;
     encode_queue(queue, record);
     const auto stats = store.queue_stats(queue.id);
-    out += fmt::format("queue {} {}", queue.id.value, to_hex({reinterpret_cast<const std::uint8_t*>(record.data()), record.size()}));
+    out +=
+        fmt::format("queue {} {}", queue.id.value,
+                    to_hex({reinterpret_cast<const std::uint8_t*>(record.data()), record.size()}));
     for (const std::uint64_t count : stats->counts.by_state) out += fmt::format(" {}", count);
     out += fmt::format(" since {}\n", stats->oldest_pending_since.ms);
   }
@@ -180,9 +183,11 @@ inline std::string describe(Store& store) {
     for (const core::Job& job : page->jobs) {
       std::string record;
       encode_job(job, record);
-      out += fmt::format("job {} {} {}\n", job.id.value, core::to_string(job.state), to_hex(sha256(record)));
+      out += fmt::format("job {} {} {}\n", job.id.value, core::to_string(job.state),
+                         to_hex(sha256(record)));
       const auto body = store.read_body(job.id);
-      out += body ? fmt::format("  body {}\n", to_hex(sha256(body->payload))) : "  body: " + body.error().detail + "\n";
+      out += body ? fmt::format("  body {}\n", to_hex(sha256(body->payload)))
+                  : "  body: " + body.error().detail + "\n";
       const auto history = store.read_history(job.id);
       if (!history) out += "  history: " + history.error().detail + "\n";
       for (std::size_t i = 0; history && i < history->size(); ++i) {
@@ -199,15 +204,17 @@ inline std::string describe(Store& store) {
   std::vector<core::LaneHead> heads;
   store.heads({}, 1'000'000, heads);
   for (const core::LaneHead& head : heads) {
-    out += fmt::format("lane {} {} {}:", head.key.queue.value, static_cast<int>(head.key.priority_class), head.key.kind);
+    out += fmt::format("lane {} {} {}:", head.key.queue.value,
+                       static_cast<int>(head.key.priority_class), head.key.kind);
     for (const core::LaneOrder& place : head.first) out += fmt::format(" {}", place.id.value);
     out += fmt::format(" since {}\n", head.waiting_since.ms);
   }
   std::vector<Due> dues;
-  store.due({.wall = WallTime{4'000'000'000'000}, .store = StoreTime{4'000'000'000'000}}, 1'000'000, dues);
+  store.due({.wall = WallTime{4'000'000'000'000}, .store = StoreTime{4'000'000'000'000}}, 1'000'000,
+            dues);
   for (const Due& due : dues) {
-    out += fmt::format("due {} {} {} {} {}\n", static_cast<int>(due.kind), due.job.value, due.queue.value, due.key,
-                       due.scope.low);
+    out += fmt::format("due {} {} {} {} {}\n", static_cast<int>(due.kind), due.job.value,
+                       due.queue.value, due.key, due.scope.low);
   }
   return out;
 }
