@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 #include "base/digest.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "doors/http/openapi.h"
 #include "doors/http/reply.h"
@@ -238,21 +236,6 @@ void Call::submit(core::Command command, Render render) {
         });
       });
   if (!taken) refuse(taken.error());
-}
-
-void Call::run_guarded(const std::function<void()>& step) {
-  // One of the three places where an exception may end: the standard library or a third party
-  // threw. Out of memory ends the process.
-  try {
-    step();
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& fault) {
-    log::error("a request failed inside the server",
-               {log::field("operation", route_->operation),
-                log::field("fault", std::string_view(fault.what()))});
-    refuse(Error{.code = ErrorCode::internal, .detail = "the fault is in the server's log"});
-  }
 }
 
 bool Call::is_visible(const engine::JobView& view) const {

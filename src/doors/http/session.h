@@ -16,6 +16,7 @@
 #include "core/command.h"
 #include "doors/auth.h"
 #include "doors/http/events.h"
+#include "doors/http/guard.h"
 #include "doors/http/http_door.h"
 #include "doors/http/map.h"
 #include "doors/http/parser.h"
@@ -100,7 +101,9 @@ class Call : public std::enable_shared_from_this<Call> {
   // Runs `step`; what it throws is logged and answered as internal, and the server lives.
   template <typename F>
   void guarded(F&& step) {
-    run_guarded(std::function<void()>(std::forward<F>(step)));
+    run_guarded(route_->operation, std::forward<F>(step), [this] {
+      refuse(Error{.code = ErrorCode::internal, .detail = "the fault is in the server's log"});
+    });
   }
 
   // The {id} of the path, when the caller may see that job. Errors: invalid_argument, not_found
@@ -115,7 +118,6 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   static HttpResponse problem_of(const Error& error);
-  void run_guarded(const std::function<void()>& step);
   Result<void> read_head();
 
   HttpDoor::Impl& door_;
