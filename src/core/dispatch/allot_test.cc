@@ -132,6 +132,23 @@ TEST(AllotTest, the_most_overdue_lane_is_served_first) {
   EXPECT_EQ(allot(heads, 1, kNow, 19, by_priority).at(0).lane, 2U);
 }
 
+TEST(AllotTest, overdue_picks_take_no_turn_from_a_queue) {
+  const std::vector<LaneHead> heads = {lane(1, PriorityClass::P2, places(1, 5)),
+                                       lane(2, PriorityClass::P2, places(100, 5)),
+                                       lane(3, PriorityClass::P4, places(200, 5), kMsPerDay + 1)};
+  std::map<std::size_t, int> picked;
+  for (std::uint64_t n = 0; n < 400; ++n)
+    ++picked[allot(heads, 1, kNow, n, by_priority).at(0).lane];
+  EXPECT_EQ(picked, (std::map<std::size_t, int>{{0, 190}, {1, 190}, {2, 20}}));
+}
+
+TEST(AllotTest, a_queue_emptied_by_an_overdue_pick_does_not_shift_the_turns) {
+  const std::vector<LaneHead> heads = {lane(1, PriorityClass::P2, places(1, 2), kMsPerHour),
+                                       lane(2, PriorityClass::P2, places(10, 3)),
+                                       lane(3, PriorityClass::P2, places(20, 3))};
+  EXPECT_EQ(ids_of(allot(heads, 5, kNow, 18, by_priority)), (Ids{1, 2, 10, 20, 11}));
+}
+
 // Random lanes: no job twice, each lane in order, as many as there are, the same whatever the order
 // of the heads.
 TEST(AllotTest, random_lanes_are_given_in_order_once_and_wholly) {
