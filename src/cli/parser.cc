@@ -197,6 +197,7 @@ std::string parse_options(const Command& root, const Command& command,
   }
   for (const std::string& extra : app.remaining()) {
     const std::string word = unmark(extra);
+    if (word == "--") continue;  // the mark itself, which CLI11 leaves among the extras
     if (word.starts_with('-') && word.size() > 1) {
       return fmt::format("unknown option {}{}", cut_utf8(word, 64), nearest_option(options, word));
     }

@@ -21,6 +21,16 @@ bool is_for_good(ErrorCode code) {
          code == ErrorCode::invalid_argument || code == ErrorCode::unsupported;
 }
 
+// The bound on a run: the worker's own, or the job's, whichever ends first; 0: none. The job's is
+// kept a little short: at its very end the server fails the attempt by itself, and what the handler
+// had to say would come too late.
+std::int64_t timeout_of(std::int64_t own_ms, std::int64_t job_ms) {
+  constexpr std::int64_t kTellMsMax = 200;
+  constexpr std::int64_t kTellShare = 20;
+  if (job_ms > 0) job_ms -= std::min(job_ms / kTellShare, kTellMsMax);
+  return own_ms > 0 && job_ms > 0 ? std::min(own_ms, job_ms) : std::max(own_ms, job_ms);
+}
+
 }  // namespace
 
 Pool::Pool(std::string priority_class, std::uint64_t seed, PoolContext context)
@@ -112,10 +122,7 @@ void Pool::accept(std::vector<client::ClaimedJob> jobs) {
   const std::int64_t now_ms = context_.clock.boot_ms();
   for (client::ClaimedJob& job : jobs) {
     Running running{.job = std::move(job), .cancel = std::make_shared<Cancel>()};
-    const std::int64_t own_ms = context_.options.timeout_ms;
-    const std::int64_t job_ms = running.job.timeout_ms;
-    running.timeout_ms =
-        own_ms > 0 && job_ms > 0 ? std::min(own_ms, job_ms) : std::max(own_ms, job_ms);
+    running.timeout_ms = timeout_of(context_.options.timeout_ms, running.job.timeout_ms);
     running.job.deadline_at = running.timeout_ms > 0
                                   ? context_.clock.wall_now().plus(running.timeout_ms)
                                   : running.job.lease_expires_at;
