@@ -34,6 +34,7 @@ TEST(StoreFailure, at_any_call_stops_the_engine_and_releases_nothing_of_the_turn
     test.engine().demand(Demand{.queues = {"q"}, .credit = 2}, [&](const auto&) { ++delivered; });
     if (!is_stopped) turn();
     EXPECT_FALSE(is_answer_of_failed_turn) << n;
+    EXPECT_TRUE(delivered == 0 || test.store().commits >= 2) << n;  // never before its claim
     if (!is_stopped) {
       EXPECT_EQ(answered, 1);
       EXPECT_EQ(delivered, 1);
