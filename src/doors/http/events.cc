@@ -111,6 +111,11 @@ void follow_events(const CallPtr& call) {
     if (const auto named = check_name("queue", *queue, core::kNameBytesMax); !named)
       return call->refuse(named.error());
   }
+  if (call->request().method == "HEAD") {
+    HttpResponse head;
+    head.content_type = "text/event-stream";
+    return call->reply(std::move(head));
+  }
   call->door().events.add(call->take_responder(), call->caller(),
                           queue != nullptr ? *queue : std::string());
 }

@@ -155,7 +155,7 @@ TEST(JsonCursor, agrees_with_another_parser_on_mutated_texts) {
       R"({"jobs":[{"payload":1},{"payload":"x","delay":"5s"}]})"};
   const std::string alphabet = R"({}[]",:\ue0123456789.+-tfn aE)";
   int agreed_valid = 0;
-  for (int round = 0; round < 200'000; ++round) {
+  for (int round = 0; round < 100'000; ++round) {
     std::string text = corpus[prng.up_to(corpus.size() - 1)];
     for (std::uint64_t edits = prng.up_to(3); edits > 0; --edits) {
       const std::size_t at = prng.up_to(text.size() - 1);
@@ -182,7 +182,7 @@ TEST(JsonCursor, agrees_with_another_parser_on_mutated_texts) {
     Pair pair;
     read_pair(text, pair);
   }
-  EXPECT_GT(agreed_valid, 10'000);
+  EXPECT_GT(agreed_valid, 5'000);
 }
 
 TEST(JsonCursor, random_bytes_do_no_harm) {

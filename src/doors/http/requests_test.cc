@@ -98,7 +98,8 @@ TEST(HttpDoorKeys, keys_outlive_their_day_by_nothing) {
   TestDoor t;
   const HttpHeaders key = {{"idempotency-key", "k"}};
   const std::string first = t.post("/v1/queues/q/jobs", R"({"payload":1})", key)->text("id");
-  t.pass(core::kIdempotencyMs + 2'000);
+  t.clock.advance(core::kIdempotencyMs + 1'000);
+  t.pass(1'100);
   EXPECT_NE(t.post("/v1/queues/q/jobs", R"({"payload":1})", key)->text("id"), first);
   EXPECT_EQ(
       t.post("/v1/queues/q/jobs", R"({"payload":1})", {{"idempotency-key", std::string(256, 'k')}})
@@ -193,6 +194,13 @@ TEST(HttpDoorEvents, what_happens_is_streamed_and_filtered) {
   t.enqueue("pay");
   t.timers[1].second();
   EXPECT_EQ(t.timers.size(), 2U);
+}
+
+TEST(HttpDoorEvents, a_head_request_gets_a_head_and_no_stream) {
+  TestDoor t;
+  const Reply reply = t.ask("HEAD", "/v1/events");
+  EXPECT_EQ(reply->status(), 200);
+  EXPECT_FALSE(reply->is_streaming);
 }
 
 TEST(HttpDoorEvents, a_bound_token_sees_only_its_queues) {
