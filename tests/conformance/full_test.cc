@@ -18,7 +18,8 @@ class FullTest : public StoreTest {
 };
 
 TEST_F(FullTest, enqueues_are_refused_and_work_goes_on) {
-  if (!factory().set_full(store(), true)) GTEST_SKIP() << "this store can't be filled on purpose";
+  if (!factory().set_full(store(), true, now_))
+    GTEST_SKIP() << "this store can't be filled on purpose";
   EXPECT_EQ(try_commit(enqueue()), CommitResult::refused_full);
   EXPECT_TRUE(store().stats().is_full);
   EXPECT_EQ(counts(queue_.id).total(), 1U);
@@ -35,9 +36,10 @@ TEST_F(FullTest, enqueues_are_refused_and_work_goes_on) {
 }
 
 TEST_F(FullTest, room_again_is_service_again) {
-  if (!factory().set_full(store(), true)) GTEST_SKIP() << "this store can't be filled on purpose";
+  if (!factory().set_full(store(), true, now_))
+    GTEST_SKIP() << "this store can't be filled on purpose";
   EXPECT_EQ(try_commit(enqueue()), CommitResult::refused_full);
-  factory().set_full(store(), false);
+  factory().set_full(store(), false, now_);
   for (int i = 0; i < 10'000; ++i) {
     const auto more = store().work(now_);
     ASSERT_TRUE(more.has_value());
@@ -48,12 +50,13 @@ TEST_F(FullTest, room_again_is_service_again) {
 }
 
 TEST_F(FullTest, a_refusal_applies_nothing_of_its_change_set) {
-  if (!factory().set_full(store(), true)) GTEST_SKIP() << "this store can't be filled on purpose";
+  if (!factory().set_full(store(), true, now_))
+    GTEST_SKIP() << "this store can't be filled on purpose";
   core::ChangeSet change_set = enqueue();
   const core::JobId id = change_set.jobs[0].after.id;
   change_set.unique_keys.push_back({.after = {.queue = queue_.id, .key = "k", .job = id}});
   EXPECT_EQ(try_commit(change_set), CommitResult::refused_full);
-  factory().set_full(store(), false);
+  factory().set_full(store(), false, now_);
   EXPECT_EQ(store().read_job(id).error().code, ErrorCode::not_found);
   EXPECT_EQ(claimable().size(), 1U);
 }

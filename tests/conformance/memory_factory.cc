@@ -22,7 +22,7 @@ class MemoryFactory final : public StoreFactory {
     WEIR_ASSERT(false, "the memory store has no backup");
     return nullptr;
   }
-  bool set_full(store::Store& store, bool is_full) override {
+  bool set_full(store::Store& store, bool is_full, Now) override {
     // One job is there already in the tests that fill a store.
     static_cast<MemoryStore&>(store).set_capacity(is_full ? 1 : 0);
     return true;
@@ -31,6 +31,8 @@ class MemoryFactory final : public StoreFactory {
 
 }  // namespace
 
-std::unique_ptr<StoreFactory> make_store_factory() { return std::make_unique<MemoryFactory>(); }
+std::unique_ptr<StoreFactory> make_store_factory(StoreSize) {
+  return std::make_unique<MemoryFactory>();
+}
 
 }  // namespace weir::conformance

@@ -30,10 +30,15 @@ class StoreFactory {
   // A directory that is not there yet, and a store opened from such a backup. Requires: has_backup.
   virtual std::string backup_directory() = 0;
   virtual std::unique_ptr<store::Store> open_backup(const std::string& directory) = 0;
-  // Makes `store` full, and gives room again. False: this store can't be made full on purpose.
-  virtual bool set_full(store::Store& store, bool is_full) = 0;
+  // Makes `store` full, and gives room again; adds no job, queue or key. False: this store can't be
+  // made full on purpose.
+  virtual bool set_full(store::Store& store, bool is_full, Now now) = 0;
 };
 
-std::unique_ptr<StoreFactory> make_store_factory();
+// small: everything that a store does in pieces it does in small ones, so that housekeeping comes
+// within a short test; no command may be larger than 200 KB then.
+enum class StoreSize : std::uint8_t { usual, small };
+
+std::unique_ptr<StoreFactory> make_store_factory(StoreSize size = StoreSize::usual);
 
 }  // namespace weir::conformance

@@ -30,7 +30,7 @@ constexpr std::uint64_t kFreshSeeds = 3;
 class Match {
  public:
   explicit Match(std::uint64_t seed)
-      : factory_(conformance::make_store_factory()),
+      : factory_(conformance::make_store_factory(conformance::StoreSize::small)),
         other_(factory_->make()),
         maker_(seed),
         options_(options(seed)),
@@ -45,6 +45,8 @@ class Match {
   // Commands that did something, and states that jobs were in.
   const std::set<std::string>& done() const { return done_; }
   const std::set<core::JobState>& states() const { return states_; }
+  // Whether the other store's housekeeping, if it has any, came within the match.
+  bool has_cleaned() const { return housekeeping_ > 0 || !other_->capabilities().survives_reopen; }
 
   void step() {
     pass_time();
@@ -53,6 +55,8 @@ class Match {
     play(commands());
     if (prng().one_in(4)) call(other_->sync());
     for (int i = 0; i < 3; ++i) call(other_->work(now_));
+    housekeeping_ =
+        std::max(housekeeping_, other_->stats().cleaned_segments + other_->stats().snapshots);
     if (prng().one_in(25) && other_->capabilities().survives_reopen) restart();
     compare();
   }
@@ -165,6 +169,7 @@ class Match {
   Now now_;
   std::string difference_;
   std::string trace_;
+  std::uint64_t housekeeping_ = 0;
   std::set<std::string> done_;
   std::set<core::JobState> states_;
 };
@@ -214,6 +219,7 @@ TEST(DifferentialTest, every_command_and_state_occurs) {
   EXPECT_EQ(match.done().size(), std::variant_size_v<core::Command>)
       << ::testing::PrintToString(match.done());
   EXPECT_EQ(match.states().size(), core::kJobStateCount - 1) << "all but blocked";
+  EXPECT_TRUE(match.has_cleaned());
 }
 
 }  // namespace
