@@ -7,11 +7,21 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace weir::store::journal {
 
 class AlignedBuffer {
  public:
+  AlignedBuffer() = default;
+  AlignedBuffer(AlignedBuffer&& other) noexcept
+      : memory_(std::move(other.memory_)), capacity_(std::exchange(other.capacity_, 0)) {}
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    capacity_ = std::exchange(other.capacity_, 0);
+    return *this;
+  }
+
   // Makes room for at least `size` bytes; what was there is lost when it has to grow. Never fails:
   // out of memory aborts.
   void reserve(std::size_t size);
