@@ -19,10 +19,12 @@ constexpr std::uint32_t kSegment = 32u << 10;
 
 // What the world outside has been promised. Value.
 struct Promised {
-  std::map<std::uint64_t, std::string> payloads;  // of every job ever asked for
-  std::set<std::uint64_t> living;                 // enqueued durably, its end not asked for
-  std::set<std::uint64_t> done;                   // acked durably
-  std::vector<std::uint64_t> bulk;                // of the last bulk
+  std::map<std::uint64_t, std::string> payloads;    // of every job ever asked for
+  std::set<std::uint64_t> living;                   // enqueued durably, its end not asked for
+  std::set<std::uint64_t> done;                     // acked durably
+  std::set<std::uint64_t> removed;                  // taken by retention, durably
+  std::map<std::uint64_t, std::uint64_t> versions;  // the least that a living job must have
+  std::vector<std::uint64_t> bulk;                  // of the last bulk
 };
 
 struct CrashPoint {
@@ -85,7 +87,7 @@ class CrashTest : public ::testing::Test {
     for (const core::NewJob& job : bulk.jobs) asked_.insert(job.body.payload);
     const core::Answer answer = driver_->run(bulk);
     ASSERT_FALSE(driver_->failed) << driver_->failed->detail;
-    ASSERT_TRUE(store_->sync());
+    settle();
     const auto& ids = std::get<core::Enqueued>(answer.outcome).ids;
     promised_.bulk.clear();
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -96,12 +98,27 @@ class CrashTest : public ::testing::Test {
     asked_.clear();
   }
   std::optional<core::Claimed> claim() { return driver_->claim(3'600'000); }
+  // Makes durable what was done so far, and promises it.
+  void settle() {
+    ASSERT_TRUE(store_->sync());
+    promised_.done.merge(acked_);
+    acked_.clear();
+    for (const std::uint64_t id : promised_.done) {
+      if (!store_->read_job(core::JobId{id})) promised_.removed.insert(id);
+    }
+    for (const std::uint64_t id : promised_.removed) promised_.done.erase(id);
+    for (const std::uint64_t id : promised_.living) {
+      promised_.versions[id] = store_->read_job(core::JobId{id})->version;
+    }
+  }
+  void release(const core::Claimed& claimed) {
+    driver_->run(core::Release{.job = claimed.job.id, .token = claimed.token});
+  }
   void ack(const core::Claimed& claimed) {
     promised_.living.erase(claimed.job.id.value);  // from now on it may be done
     driver_->run(
         core::Ack{claimed.job.id, claimed.token, "[" + std::to_string(claimed.job.id.value) + "]"});
-    ASSERT_TRUE(store_->sync());
-    promised_.done.insert(claimed.job.id.value);
+    acked_.insert(claimed.job.id.value);
   }
   void pass(std::int64_t ms) {
     driver_->advance(ms);
@@ -127,6 +144,13 @@ class CrashTest : public ::testing::Test {
       const auto job = store.read_job(core::JobId{id});
       ASSERT_TRUE(job) << where << ": job " << id << " was accepted and is lost";
       ASSERT_FALSE(core::is_ended(job->state)) << where << ": job " << id << " ended by itself";
+      const auto version = promised.versions.find(id);
+      ASSERT_GE(job->version, version == promised.versions.end() ? 0 : version->second)
+          << where << ": job " << id << " went back";
+    }
+    for (const std::uint64_t id : promised.removed) {
+      ASSERT_FALSE(store.read_job(core::JobId{id}))
+          << where << ": job " << id << " was removed and is back";
     }
     for (const std::uint64_t id : promised.done) {
       const auto job = store.read_job(core::JobId{id});
@@ -149,7 +173,13 @@ class CrashTest : public ::testing::Test {
             << where << ": nobody asked for job " << job.id.value;
         ++of_asked;
       }
-      ASSERT_EQ(job.has_history, !store.read_history(job.id)->empty()) << where;
+      const auto history = store.read_history(job.id);
+      ASSERT_TRUE(history) << where << ": " << history.error().detail;
+      ASSERT_EQ(job.has_history, !history->empty()) << where;
+      for (std::size_t i = 1; i < history->size(); ++i) {
+        ASSERT_LT((*history)[i - 1].attempt, (*history)[i].attempt)
+            << where << ": an attempt stands twice";
+      }
     }
     ASSERT_TRUE(of_asked == 0 || of_asked == asked_.size()) << where << ": a bulk is there in part";
   }
@@ -162,7 +192,8 @@ class CrashTest : public ::testing::Test {
   std::unique_ptr<JournalStore> store_;
   std::unique_ptr<StoreDriver> driver_;
   Promised promised_;
-  std::set<std::string> asked_;  // payloads of the enqueue in hand
+  std::set<std::string> asked_;    // payloads of the enqueue in hand
+  std::set<std::uint64_t> acked_;  // not promised yet
   std::uint64_t payload_ = 0;
   std::uint64_t checked_ = 0;
 };
@@ -175,6 +206,7 @@ TEST_F(CrashTest, enqueues_claims_and_acks) {
       const auto claimed = claim();
       ASSERT_TRUE(claimed);
       ack(*claimed);
+      settle();
     }
     pass(600);
     if (HasFatalFailure()) return;
@@ -183,24 +215,35 @@ TEST_F(CrashTest, enqueues_claims_and_acks) {
   EXPECT_GT(checked_, 50u);
 }
 
-// Segments are filled, cleaned, moved and given back while jobs come and go.
+// Segments are filled, cleaned, moved and given back while jobs of all ages come and go.
 TEST_F(CrashTest, moves_and_snapshots_under_churn) {
+  Prng prng(17);
   for (int i = 0; i < 5; ++i) {
     core::NewJob later;
     later.delay_ms = kMsPerDay;
     enqueue(1, 300, later);
   }
-  for (int i = 0; i < 260; ++i) {
+  std::vector<core::Claimed> held;
+  for (int i = 0; i < 300; ++i) {
     is_armed_ = i >= 200;
-    enqueue(1, 200);
-    const auto claimed = claim();
-    ASSERT_TRUE(claimed);
-    ack(*claimed);
-    pass(1);
-    pass(1);
+    enqueue(1, prng.up_to(400));
+    if (auto claimed = claim()) held.push_back(*claimed);
+    if (held.size() > 12) {
+      const std::size_t at = prng.up_to(held.size() - 1);
+      const core::Claimed claimed = held[at];
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
+      if (prng.one_in(3)) {
+        release(claimed);
+      } else {
+        ack(claimed);
+      }
+    }
+    if (prng.one_in(2)) settle();
+    for (std::uint64_t slices = prng.up_to(5); slices > 0; --slices) pass(1);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(store_->stats().cleaned_segments, 0u);
+  EXPECT_GT(store_->stats().cleaned_segments, 20u);
+  EXPECT_GT(store_->stats().snapshots, 10u);
   EXPECT_GT(checked_, 500u);
 }
 
@@ -217,11 +260,12 @@ TEST_F(CrashTest, restarts_with_leases_and_failures) {
     enqueue(2, 100);
     const auto claimed = claim();
     ASSERT_TRUE(claimed);
-    driver_->run(core::Release{.job = claimed->job.id, .token = claimed->token});
+    release(*claimed);
     pass(100);
     const auto again = claim();
     ASSERT_TRUE(again);
     ack(*again);
+    settle();
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(checked_, 50u);

@@ -134,6 +134,7 @@ Result<void> Housekeeping::snapshot_slice(Now now, std::uint64_t budget_bytes) {
   WEIR_TRY(append_snapshots(now));
   if (phase_ == Phase::snapshotting && next_partition_ > kPartitionCount) {
     snapshot_bytes_ = round_bytes_;
+    round_end_seq_ = store_.log_->last_seq();
     ++store_.stats_.snapshots;
     phase_ = Phase::freeing;
   }
@@ -153,8 +154,9 @@ Result<void> Housekeeping::append_snapshots(Now now) {
 
 // ---- giving back ----
 
+// One a slice: each costs a sync of the manifest.
 Result<void> Housekeeping::free_segments() {
-  if (store_.log_->durable_seq() < store_.log_->last_seq()) WEIR_TRY(store_.sync());
+  if (store_.log_->durable_seq() < round_end_seq_) WEIR_TRY(store_.sync());
   for (const SegmentInfo& segment : store_.log_->segments()) {
     if (segment.is_active || segment.last_seq > round_begin_seq_) continue;
     if (store_.index_->use().live_bytes(segment.number) != 0) continue;
@@ -164,6 +166,7 @@ Result<void> Housekeeping::free_segments() {
     store_.index_->use().forget(segment.number);
     store_.commit_lengths_.erase(segment.number);
     ++store_.stats_.cleaned_segments;
+    return {};
   }
   phase_ = Phase::idle;
   next_cycle_at_bytes_ =

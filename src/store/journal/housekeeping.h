@@ -76,6 +76,7 @@ class Housekeeping {
 
   std::uint32_t next_partition_ = 0;
   std::uint64_t round_begin_seq_ = 0;  // every snapshot of the round is younger
+  std::uint64_t round_end_seq_ = 0;    // durable before anything is given back
   std::uint64_t round_bytes_ = 0;
   std::uint64_t snapshot_bytes_ = 0;
   std::string payload_;  // kept for its memory
