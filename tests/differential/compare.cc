@@ -14,9 +14,11 @@ constexpr std::size_t kAll = 1'000'000;
 
 std::string describe(const core::Job& job) {
   return fmt::format(
-      "job {} (queue {}, {}, version {}, attempt {}, priority {}, rank {}, due {}, lease {})",
+      "job {} (queue {}, {}, version {}, attempt {}, priority {}, rank {}, due {}, lease {}, ended "
+      "{})",
       job.id.value, job.queue.value, core::to_string(job.state), job.version, job.attempt,
-      job.priority, job.rank, job.due_at.ms, job.lease ? job.lease->deadline_at.ms : 0);
+      job.priority, job.rank, job.due_at.ms, job.lease ? job.lease->deadline_at.ms : 0,
+      job.ended_at.ms);
 }
 
 std::vector<core::Job> all_jobs(store::Store& store, store::ScanQuery query) {
@@ -89,13 +91,15 @@ std::string due_difference(store::Store& model, store::Store& other, Now now) {
   const auto b = due_of(other);
   if (a != b) {
     const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    const auto text = [](auto at, auto end) {
-      return at == end ? std::string("nothing")
-                       : fmt::format("kind {} job {} queue {} key \"{}\"", std::get<0>(*at),
-                                     std::get<1>(*at), std::get<2>(*at), std::get<3>(*at));
+    const auto text = [&model](auto at, auto end) {
+      if (at == end) return std::string("nothing");
+      const auto job = model.read_job({std::get<1>(*at)});
+      return fmt::format("kind {} job {} queue {} key \"{}\" ({})", std::get<0>(*at),
+                         std::get<1>(*at), std::get<2>(*at), std::get<3>(*at),
+                         job ? describe(*job) : "no job");
     };
-    return fmt::format("due: {} against {}; first {} against {}", a.size(), b.size(),
-                       text(x, a.end()), text(y, b.end()));
+    return fmt::format("due at store {}: {} against {}; first {} against {}", now.store.ms,
+                       a.size(), b.size(), text(x, a.end()), text(y, b.end()));
   }
   Now next_a, next_b;
   model.next_due(next_a.wall, next_a.store);

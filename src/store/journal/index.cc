@@ -20,8 +20,8 @@ void Index::put_job(const core::Job& job, const RecordParts& parts) {
   } else {
     if ((slot & kEndedBit) != 0) {
       EndedJob& ended = ended_[slot & ~kEndedBit];
-      // The cleaner moved it. Not so when it is a later end of a job that was replayed in between, whose own records went
-      // with their segment.
+      // The cleaner moved it. Not so when it is a later end of a job that was replayed in between,
+      // whose own records went with their segment.
       if (parts.is_whole && ended.state == static_cast<std::uint8_t>(job.state) &&
           ended.version == static_cast<std::uint32_t>(job.version)) {
         set_ended_places(slot & ~kEndedBit, parts);
