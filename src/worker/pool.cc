@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "worker/guard.h"
 #include "worker/settle.h"
 
 namespace weir::worker {
@@ -148,21 +148,9 @@ void Pool::slot_loop(std::uint64_t seed) {
     ready_.pop_front();
     lock.unlock();
     // What came while the worker was already stopping is given back untouched.
-    HandlerResult result = stopping_ ? HandlerResult::release() : run_guarded(running);
+    HandlerResult result = stopping_ ? HandlerResult::release()
+                                     : run_guarded(context_.handler, running.job, *running.cancel);
     finish(running, std::move(result), seed++);
-  }
-}
-
-HandlerResult Pool::run_guarded(const Running& running) {
-  // The guard around a handler: what user code throws is a failed attempt, not the end of the
-  // worker.
-  try {
-    return context_.handler.run(running.job, *running.cancel);
-  } catch (const std::exception& error) {
-    return HandlerResult::fail({.error_class = "exception", .message = error.what()});
-  } catch (...) {
-    return HandlerResult::fail(
-        {.error_class = "exception", .message = "the handler threw something unknown"});
   }
 }
 

@@ -60,7 +60,6 @@ class Pool {
   void claim_failed(const Error& error);
   void accept(std::vector<client::ClaimedJob> jobs);
   void slot_loop(std::uint64_t seed);
-  HandlerResult run_guarded(const Running& running);
   void finish(Running& running, HandlerResult result, std::uint64_t seed);
 
   const std::string class_;
