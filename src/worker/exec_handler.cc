@@ -273,6 +273,7 @@ HandlerResult ExecHandler::run(const client::ClaimedJob& job, const Cancel& canc
   {
     const std::lock_guard lock(mutex_);
     groups_.insert(group);
+    if (is_killed_) process->signal_group(SIGKILL);  // it was started while all others were killed
   }
   Conversation conversation(*process, job, !options_.discard_output);
   bool is_told = false;
@@ -307,6 +308,7 @@ HandlerResult ExecHandler::run(const client::ClaimedJob& job, const Cancel& canc
 
 void ExecHandler::kill_everything() {
   const std::lock_guard lock(mutex_);
+  is_killed_ = true;
   for (const pid_t group : groups_) kill(-group, SIGKILL);
 }
 

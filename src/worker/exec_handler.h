@@ -44,6 +44,7 @@ class ExecHandler final : public Handler {
   const ExecOptions options_;
   const Clock& clock_;
   std::mutex mutex_;
+  bool is_killed_ = false;  // guarded by mutex_
   std::set<pid_t> groups_;  // guarded by mutex_; alive and not yet reaped
 };
 
