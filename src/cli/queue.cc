@@ -148,8 +148,13 @@ void add_queue(Command& root) {
   set.run = [flags](Session& session) {
     const Result<std::string> body = settings_json(flags->settings);
     if (!body) return usage(session, body.error().detail);
-    return print_queue(session,
-                       make_client(session)->request("PATCH", queue_path(flags->name), {}, *body));
+    const auto client = make_client(session);
+    auto answer = client->request("PATCH", queue_path(flags->name), {}, *body);
+    // A queue that is not there is made: whoever sets it means it to be.
+    if (!answer && answer.error().code == ErrorCode::not_found) {
+      answer = client->request("PUT", queue_path(flags->name), {}, *body);
+    }
+    return print_queue(session, answer);
   };
 
   flags = std::make_shared<NameFlags>();

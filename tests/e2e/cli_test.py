@@ -56,8 +56,8 @@ class CliTest(harness.Case):
     def test_queue_verbs(self):
         self.run_ok("queue", "set", "emails", "retry=exp2", "max_depth=2", "class=P1")
         shown = self.run_json("queue", "get", "emails")
-        self.assertEqual(shown["settings"]["max_depth"], 2)
-        self.assertEqual(shown["settings"]["max_attempts"], 5)
+        self.assertEqual(shown["max_depth"], 2)
+        self.assertEqual(shown["max_attempts"], 5)
         self.run_ok("queue", "pause", "emails")
         self.run_ok("enqueue", "emails", "1")
         self.run_ok("enqueue", "emails", "2")

@@ -169,7 +169,8 @@ Match match_route(std::string_view method, std::string_view path) {
     for (std::size_t k = 0; k < count && fits; ++k) {
       if (pattern.segments[k].starts_with('{')) {
         parameter = segments[k];
-        fits = !parameter.empty();
+        // An empty queue name goes on, so that it is refused as a name and not as a path.
+        fits = !parameter.empty() || pattern.segments[k] == "{queue}";
       } else {
         fits = pattern.segments[k] == segments[k];
       }
