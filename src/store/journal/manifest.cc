@@ -174,9 +174,10 @@ Result<void> ManifestFiles::ensure_room(std::size_t entry_count) {
   const std::size_t wanted = room_for(entry_count);
   if (wanted <= room_bytes_) return {};
   const std::string zeros(kRoomStepBytes, '\0');
-  bool is_new = false;
+  // Also when the files are found: who made them may have been killed before their entries were
+  // durable.
+  const bool is_first = room_bytes_ == 0;
   for (std::size_t copy = 0; copy < 2; ++copy) {
-    is_new = is_new || !files_.exists(path(copy));
     WEIR_TRY_ASSIGN(File * out, file(copy));
     WEIR_TRY_ASSIGN(std::uint64_t size, out->size());
     if (size >= wanted) continue;
@@ -185,7 +186,7 @@ Result<void> ManifestFiles::ensure_room(std::size_t entry_count) {
     }
     WEIR_TRY(out->sync());
   }
-  if (is_new) WEIR_TRY(files_.sync_directory(directory_));
+  if (is_first) WEIR_TRY(files_.sync_directory(directory_));
   room_bytes_ = wanted;
   return {};
 }
