@@ -52,7 +52,8 @@ class JsonCursor {
   Result<void> open_array();
   Result<bool> next_item();
 
-  // Where errors are said to be.
+  // Where errors are said to be. The name must live until it is popped: no temporaries.
+  void push_path(std::string&& name) = delete;
   void push_path(std::string_view name) { path_.push_back({name, kNoIndex}); }
   void push_path(std::size_t index) { path_.push_back({{}, index}); }
   void pop_path() { path_.pop_back(); }

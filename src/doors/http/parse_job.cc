@@ -215,8 +215,9 @@ Result<void> read_option(std::string_view name, std::string_view value, JobDraft
       std::find_if(std::begin(kJob), std::end(kJob),
                    [option](const Field<JobDraft>& known) { return known.name == option->field; });
   const std::string json = as_json(*option, value);
+  const std::string place = "header Weir-" + std::string(name);
   JsonCursor in(json);
-  in.push_path("header Weir-" + std::string(name));
+  in.push_path(place);
   if (in.peek() == JsonKind::none) return in.error("has no proper value");
   WEIR_TRY(field->read(in, draft));
   if (!in.end()) return in.error("has no proper value");

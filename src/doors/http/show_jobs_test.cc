@@ -146,7 +146,7 @@ TEST(HttpDoorNames, every_legal_name_works_everywhere_and_every_other_is_refused
   }
   EXPECT_EQ(t.post("/v1/queues/" + std::string(256, 'x') + "/jobs", R"({"payload":1})")->status(),
             400);
-  EXPECT_EQ(t.post("/v1/queues//jobs", R"({"payload":1})")->status(), 404);
+  EXPECT_EQ(t.post("/v1/queues//jobs", R"({"payload":1})")->status(), 400);
   EXPECT_TRUE(t.get("/v1/queues")->json().at("queues").as_array().empty());
 }
 
