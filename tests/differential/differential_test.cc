@@ -147,7 +147,9 @@ class Match {
     other_ = factory_->reopen(std::move(other_), how, now_);
     if (other_ == nullptr) return note("the store did not open again");
     now_.store = std::max(now_.store, other_->identity().store_time);
-    model_.restart(now_);
+    // The store tells by itself what time it is at its start; after a step back of the wall clock
+    // that is before ours.
+    model_.restart({.wall = now_.wall, .store = other_->identity().store_time});
     other_driver_.set_store(*other_);
   }
 
