@@ -261,12 +261,12 @@ TEST_F(ExecTest, a_timeout_kills_the_whole_group_also_what_ignores_the_asking) {
 }
 
 TEST_F(ExecTest, what_a_finished_command_leaves_behind_is_killed) {
+  mkfifo((pipe_path() + ".go").c_str(), 0600);
+  const int go = open((pipe_path() + ".go").c_str(), O_RDWR | O_CLOEXEC);
   HandlerResult result;
   std::thread thread = start(shell("sh -c 'echo $$ > \"$0\"; while :; do sleep 1000; done' "
                                    "\"$PIPE\" & read -r go < \"$PIPE.go\""),
                              result);
-  mkfifo((pipe_path() + ".go").c_str(), 0600);
-  const int go = open((pipe_path() + ".go").c_str(), O_RDWR | O_CLOEXEC);
   const std::string grandchild = read_line();
   EXPECT_EQ(write(go, "go\n", 3), 3);
   thread.join();
