@@ -7,9 +7,9 @@
 // and retention lists in one pass, then apply as commits come. Applying a record twice changes
 // nothing.
 //
-// Files: index.cc (jobs in and out), index_pack.cc (Job <-> HotJob), index_keys.cc (queues, keys,
-// locks, tokens), index_order.cc (lanes, groups), index_time.cc (timers, retention), index_scan.cc
-// (lists, counts, partitions).
+// Files: index.cc (jobs in and out), index_places.cc (their texts), index_pack.cc (Job <-> HotJob),
+// index_keys.cc (queues, keys, locks, tokens), index_order.cc (lanes, groups), index_time.cc
+// (timers, retention), index_scan.cc (lists, counts, partitions).
 #pragma once
 
 #include <array>
