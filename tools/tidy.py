@@ -51,7 +51,6 @@ BANNED = [
     (r"\bFIXME\b|\bXXX\b|\bHACK\b", "do it, or say TODO(kind)", set()),
     (r"\bTODO\b(?!\((release|soon|perf|port|test)\))", "TODO(kind): with kind in release, soon, perf, port, test", set()),
     (r"\bco_await\b|\bco_return\b|\bco_yield\b", "g++ 12 miscompiles coroutines", set()),
-    (r"\breinterpret_cast<std::uintptr_t>", "no pointer tricks", set()),
 ]
 
 EXCEPTIONS = {

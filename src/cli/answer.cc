@@ -40,9 +40,8 @@ int report(Session& session, const Error& error) {
     session.err << fmt::format("{{\"code\":\"{}\",\"detail\":{}}}\n", info.text,
                                json_string(error.detail));
   } else {
-    session.err << fmt::format("weir: {} ({})\n",
-                               printable(error.detail.empty() ? info.title : error.detail),
-                               info.text);
+    session.err << fmt::format(
+        "weir: {} ({})\n", printable(error.detail.empty() ? info.title : error.detail), info.text);
     if (error.retry_after_ms > 0) {
       session.err << fmt::format("weir: try again in {}\n", format_duration(error.retry_after_ms));
     }

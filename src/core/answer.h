@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command answers, as values; each door maps them to its own words. Every case of the variants must be named by the
-// caller. Answers are persistent too (idempotency): their codec is store/codec, their numbers are never reused.
+// What a command answers, as values; each door maps them to its own words. Every case of the
+// variants must be named by the caller. Answers are persistent too (idempotency): their codec is
+// store/codec, their numbers are never reused.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace weir::core {
 
 struct Enqueued {
   QueueId queue;
-  std::vector<JobId> ids;                 // one per job; a unique hit has the living job's id
-  std::vector<std::uint32_t> duplicates;  // indexes of unique hits
+  std::vector<JobId> ids;                    // one per job; a unique hit has the living job's id
+  std::vector<std::uint32_t> duplicates;     // indexes of unique hits
   JobState first_state = JobState::pending;  // of ids[0]
   bool operator==(const Enqueued&) const = default;
 };
@@ -77,12 +78,12 @@ struct Nothing {  // a timed command that found nothing to do
 };
 
 // Error is a refusal: not_found, conflict, lease_lost, gone, queue_saturated, …
-using Outcome = std::variant<Nothing, Enqueued, Claimed, NotClaimable, Moved, Extended, Removed, QueueChanged, TokenChanged,
-                             Error>;
+using Outcome = std::variant<Nothing, Enqueued, Claimed, NotClaimable, Moved, Extended, Removed,
+                             QueueChanged, TokenChanged, Error>;
 
 struct Answer {
   Outcome outcome;
-  bool durable = true;   // false in interval mode
+  bool durable = true;    // false in interval mode
   bool replayed = false;  // the stored answer of an earlier request with the same Idempotency-Key
   bool operator==(const Answer&) const = default;
 };

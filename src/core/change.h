@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ChangeSet: everything one command does, as after-images of every entity it touches. Atomic at every store.
-// Applying one twice is harmless. New features add entities here, not calls to the store.
+// A ChangeSet: everything one command does, as after-images of every entity it touches. Atomic at
+// every store. Applying one twice is harmless. New features add entities here, not calls to the
+// store.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,11 @@ struct JobGuard {
 
 struct JobChange {
   JobGuard guard;
-  Job after;                               // ignored when erase is set, but for id and queue
-  bool erase = false;                      // the job goes away with body, history and result
-  std::optional<JobBody> body;             // enqueue, edit
-  std::optional<AttemptRecord> attempt;    // appended to the history
-  std::optional<std::string> result;       // ack
+  Job after;                             // ignored when erase is set, but for id and queue
+  bool erase = false;                    // the job goes away with body, history and result
+  std::optional<JobBody> body;           // enqueue, edit
+  std::optional<AttemptRecord> attempt;  // appended to the history
+  std::optional<std::string> result;     // ack
 };
 
 struct UniqueKeyChange {
@@ -48,7 +49,8 @@ struct GroupLockChange {
 struct QueueChange {
   Queue after;
   bool erase = false;
-  std::uint64_t expected_version = 0;  // guard: 0 = must be absent (by id and by namespace and name)
+  std::uint64_t expected_version =
+      0;  // guard: 0 = must be absent (by id and by namespace and name)
 };
 
 struct IdempotencyChange {
@@ -64,7 +66,7 @@ struct ApiTokenChange {
 struct AuditRecord {
   WallTime at;
   std::string principal;
-  std::string action;  // "purge", "replay", "cancel", "delete", "token create", …
+  std::string action;   // "purge", "replay", "cancel", "delete", "token create", …
   std::string subject;  // queue or job
   std::string reason;
 
@@ -102,12 +104,13 @@ struct ChangeSet {
   std::vector<AuditRecord> audit;
   std::vector<Event> events;
   CommitClass commit_class = CommitClass::none;
-  bool may_use_reserve = false;  // claims, acks, fails, releases, retention: go on while the store is full
+  bool may_use_reserve =
+      false;  // claims, acks, fails, releases, retention: go on while the store is full
   Answer answer;
 
   bool is_empty() const {
-    return jobs.empty() && unique_keys.empty() && group_locks.empty() && queues.empty() && idempotency.empty() &&
-           tokens.empty() && audit.empty();
+    return jobs.empty() && unique_keys.empty() && group_locks.empty() && queues.empty() &&
+           idempotency.empty() && tokens.empty() && audit.empty();
   }
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that may be asked of the core, as values. Doors make them from bytes, the ticker from time.
+// Everything that may be asked of the core, as values. Doors make them from bytes, the ticker from
+// time.
 // Checklist for a new command: struct here, its place in the variant, its reads() and its file in
-// core/job/transitions/ (or core/queue/), its Answer, its row in docs/states.md, its cases in transition_table_test.
+// core/job/transitions/ (or core/queue/), its Answer, its row in docs/states.md, its cases in
+// transition_table_test.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +44,8 @@ struct Enqueue {
   bool is_batch = false;     // errors name the index, the answer lists ids
 };
 
-// Grants a lease for a job that dispatch chose. Made by the engine, not by doors (doors place demands).
+// Grants a lease for a job that dispatch chose. Made by the engine, not by doors (doors place
+// demands).
 struct Claim {
   JobId job;
   std::string worker_id;
@@ -51,10 +54,21 @@ struct Claim {
   std::optional<std::int64_t> lease_ms;  // else the job's, else the queue's
 };
 
-struct Ack { JobId job; LeaseToken token; std::optional<std::string> result; };  // result: JSON text
-struct Fail { JobId job; LeaseToken token; JobError error; std::optional<std::int64_t> retry_after_ms; bool dead = false; };
+struct Ack {
+  JobId job;
+  LeaseToken token;
+  std::optional<std::string> result;
+};  // result: JSON text
+struct Fail {
+  JobId job;
+  LeaseToken token;
+  JobError error;
+  std::optional<std::int64_t> retry_after_ms;
+  bool dead = false;
+};
 enum class ReleasePlace : std::uint8_t { keep, front, back };
-// undelivered: set by the engine for a claim that was not wholly handed to the kernel (outcome undelivered, excused).
+// undelivered: set by the engine for a claim that was not wholly handed to the kernel (outcome
+// undelivered, excused).
 struct Release {
   JobId job;
   LeaseToken token;
@@ -62,16 +76,41 @@ struct Release {
   ReleasePlace place = ReleasePlace::keep;
   bool undelivered = false;
 };
-struct Snooze { JobId job; LeaseToken token; std::optional<std::int64_t> delay_ms; std::optional<WallTime> until; };
-struct Extend { JobId job; LeaseToken token; std::optional<std::int64_t> lease_ms; };
-struct Progress { JobId job; LeaseToken token; std::optional<std::uint8_t> percent; std::optional<std::string> message; };
+struct Snooze {
+  JobId job;
+  LeaseToken token;
+  std::optional<std::int64_t> delay_ms;
+  std::optional<WallTime> until;
+};
+struct Extend {
+  JobId job;
+  LeaseToken token;
+  std::optional<std::int64_t> lease_ms;
+};
+struct Progress {
+  JobId job;
+  LeaseToken token;
+  std::optional<std::uint8_t> percent;
+  std::optional<std::string> message;
+};
 
-struct Cancel { JobId job; std::string reason; };
-struct Promote { JobId job; };
-struct Replay { JobId job; std::string reason; };
-struct Erase { JobId job; };
-// Waiting jobs only. if_match: the version that the caller saw. A change of payload or content type writes a whole body:
-// stored_body is what the job has now, read by whoever submits the command, so that headers and the rest are kept.
+struct Cancel {
+  JobId job;
+  std::string reason;
+};
+struct Promote {
+  JobId job;
+};
+struct Replay {
+  JobId job;
+  std::string reason;
+};
+struct Erase {
+  JobId job;
+};
+// Waiting jobs only. if_match: the version that the caller saw. A change of payload or content type
+// writes a whole body: stored_body is what the job has now, read by whoever submits the command, so
+// that headers and the rest are kept.
 struct Edit {
   JobId job;
   std::optional<JobBody> stored_body;
@@ -85,26 +124,56 @@ struct Edit {
 };
 
 // Time. Made by the ticker; decided like any other command, and no-ops when the job has moved on.
-struct BecomeDue { JobId job; };
-struct ExpireLease { JobId job; };
-struct ExpireTtl { JobId job; };
-struct Retain { JobId job; };              // an ended job whose retention is over, or that is over a cap
-struct ForgetIdempotency { Hash128 scope; };
-struct ForgetUnique { QueueId queue; std::string key; };
+struct BecomeDue {
+  JobId job;
+};
+struct ExpireLease {
+  JobId job;
+};
+struct ExpireTtl {
+  JobId job;
+};
+struct Retain {
+  JobId job;
+};  // an ended job whose retention is over, or that is over a cap
+struct ForgetIdempotency {
+  Hash128 scope;
+};
+struct ForgetUnique {
+  QueueId queue;
+  std::string key;
+};
 
-struct PutQueue { std::string queue; QueuePatch patch; bool replace = false; };  // replace: unset fields go to defaults
-// An empty queue goes at once. With force, or when it is marked already, one with jobs is marked is_deleted; the engine then removes the jobs in
-// slices (Purge) and repeats the command at the end.
-struct DeleteQueue { std::string queue; bool force = false; };
-// Removes these jobs: the waiting ones only, or all, whatever their state, when the queue is marked is_deleted. Ids that are
-// gone or do not qualify are passed over. The engine makes the slices and keeps the audit entry of the first one only.
-struct Purge { std::string queue; std::vector<JobId> slice; };
-struct PutToken { ApiToken token; };
-struct RevokeToken { std::string id; };
+struct PutQueue {
+  std::string queue;
+  QueuePatch patch;
+  bool replace = false;
+};  // replace: unset fields go to defaults
+// An empty queue goes at once. With force, or when it is marked already, one with jobs is marked
+// is_deleted; the engine then removes the jobs in slices (Purge) and repeats the command at the
+// end.
+struct DeleteQueue {
+  std::string queue;
+  bool force = false;
+};
+// Removes these jobs: the waiting ones only, or all, whatever their state, when the queue is marked
+// is_deleted. Ids that are gone or do not qualify are passed over. The engine makes the slices and
+// keeps the audit entry of the first one only.
+struct Purge {
+  std::string queue;
+  std::vector<JobId> slice;
+};
+struct PutToken {
+  ApiToken token;
+};
+struct RevokeToken {
+  std::string id;
+};
 
-using Command = std::variant<Enqueue, Claim, Ack, Fail, Release, Snooze, Extend, Progress, Cancel, Promote, Replay, Erase,
-                             Edit, BecomeDue, ExpireLease, ExpireTtl, Retain, ForgetIdempotency, ForgetUnique, PutQueue,
-                             DeleteQueue, Purge, PutToken, RevokeToken>;
+using Command =
+    std::variant<Enqueue, Claim, Ack, Fail, Release, Snooze, Extend, Progress, Cancel, Promote,
+                 Replay, Erase, Edit, BecomeDue, ExpireLease, ExpireTtl, Retain, ForgetIdempotency,
+                 ForgetUnique, PutQueue, DeleteQueue, Purge, PutToken, RevokeToken>;
 
 // An Idempotency-Key as the door saw it.
 struct IdempotencyRef {

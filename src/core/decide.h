@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules: reads(request) -> ReadSet, decide(view, request, context) -> ChangeSet. Pure: no I/O, clock, thread or log.
+// The rules: reads(request) -> ReadSet, decide(view, request, context) -> ChangeSet. Pure: no I/O,
+// clock, thread or log.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ class IdSource {
 
 // What the server's configuration says to the rules. Value.
 struct Policy {
-  QueueSettings queue_defaults;        // for queues that an enqueue creates
-  bool auto_create = true;             // may an enqueue create its queue?
-  std::vector<ErrorRule> rules;        // before the built-in ones
+  QueueSettings queue_defaults;  // for queues that an enqueue creates
+  bool auto_create = true;       // may an enqueue create its queue?
+  std::vector<ErrorRule> rules;  // before the built-in ones
 };
 
 struct Context {
@@ -37,22 +38,26 @@ struct Context {
   const Policy& policy;
   Hash128 lease_secret;
   std::uint32_t epoch = 1;
-  // The instant by which the verbs of workers are judged (check_lease, and the guard's deadline_after). After a stall of the
-  // server it lies before `now`, so that a lease whose heartbeat had arrived is not lost; what is granted starts at `now`.
+  // The instant by which the verbs of workers are judged (check_lease, and the guard's
+  // deadline_after). After a stall of the server it lies before `now`, so that a lease whose
+  // heartbeat had arrived is not lost; what is granted starts at `now`.
   StoreTime judged_at;  // none: now.store
   StoreTime judge_time() const { return judged_at.is_set() ? judged_at : now.store; }
 };
 
-// Adds to `out` what deciding `request` needs to see. Some needs show only when the queue or the job is known: a store's
-// prefetch follows them (queue of a job, group lock and unique key of a job, counts of a queue that has max_depth).
+// Adds to `out` what deciding `request` needs to see. Some needs show only when the queue or the
+// job is known: a store's prefetch follows them (queue of a job, group lock and unique key of a
+// job, counts of a queue that has max_depth).
 void reads(const Request& request, ReadSet& out);
 
-// Decides. Requires: everything of reads(request) was loaded into `view`. Never fails: refusals are in the answer.
-// The idempotency entry of the request, if it has a key, is part of the ChangeSet; a repeat gets the stored answer
-// (decode by the codec given in `decode_answer`), another body idempotency_mismatch, one still in this turn conflict.
+// Decides. Requires: everything of reads(request) was loaded into `view`. Never fails: refusals are
+// in the answer. The idempotency entry of the request, if it has a key, is part of the ChangeSet; a
+// repeat gets the stored answer (decode by the codec given in `decode_answer`), another body
+// idempotency_mismatch, one still in this turn conflict.
 ChangeSet decide(const View& view, const Request& request, Context& context);
 
-// Binary form of an answer for idempotency entries. Implemented in core/key/answer_codec.cc (versioned; see its header).
+// Binary form of an answer for idempotency entries. Implemented in core/key/answer_codec.cc
+// (versioned; see its header).
 std::string encode_answer(const Answer& answer);
 Result<Answer> decode_answer(std::string_view bytes);
 

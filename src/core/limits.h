@@ -13,18 +13,20 @@ namespace weir::core {
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;
 inline constexpr std::size_t kPayloadBytesMax = 1 * kMiB;
-inline constexpr std::size_t kRequestBytesMax = 8 * kMiB;     // a request body, a claim answer, a batch
+inline constexpr std::size_t kRequestBytesMax =
+    8 * kMiB;  // a request body, a claim answer, a batch
 inline constexpr std::size_t kResultBytesMax = 256 * kKiB;
 inline constexpr std::size_t kErrorMessageBytesMax = 64 * kKiB;
 inline constexpr std::size_t kErrorMessageReserveBytesMax = 1 * kKiB;  // while the store is full
-inline constexpr std::size_t kHistoryBytesMax = 256 * kKiB;   // a job's attempts; middle texts are cut first
+inline constexpr std::size_t kHistoryBytesMax =
+    256 * kKiB;  // a job's attempts; middle texts are cut first
 inline constexpr std::size_t kStoredAnswerBytesMax = 64 * kKiB;
 inline constexpr std::size_t kTurnBytesMax = 4 * kMiB;
 inline constexpr std::size_t kTurnCommandsMax = 4096;
 inline constexpr std::size_t kMailboxCommandsMax = 4 * kTurnCommandsMax;
 
 // Names and lists.
-inline constexpr std::size_t kNameBytesMax = 255;   // queue, kind, group, key, worker
+inline constexpr std::size_t kNameBytesMax = 255;  // queue, kind, group, key, worker
 inline constexpr std::size_t kUniqueKeyBytesMax = 255;
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 255;
 inline constexpr std::size_t kTagsMax = 16;
@@ -42,7 +44,8 @@ inline constexpr std::uint32_t kExcusedMax = 1000;  // excuses beyond this are c
 inline constexpr std::int64_t kLeaseMsDefault = 60 * kMsPerSecond;
 inline constexpr std::int64_t kLeaseMsMin = 1 * kMsPerSecond;
 inline constexpr std::int64_t kLeaseMsMax = 24 * kMsPerHour;
-inline constexpr std::int64_t kLeaseGraceMs = 30 * kMsPerSecond;  // the least a lease has after a start
+inline constexpr std::int64_t kLeaseGraceMs =
+    30 * kMsPerSecond;  // the least a lease has after a start
 inline constexpr std::int64_t kTimeoutMsMax = 7 * kMsPerDay;
 inline constexpr std::int64_t kRetryDelayMsMax = 24 * kMsPerHour;
 inline constexpr std::int64_t kWaitMsMax = 60 * kMsPerSecond;
@@ -54,8 +57,9 @@ inline constexpr std::uint64_t kCompletedPerQueueMax = 1000;
 inline constexpr std::uint64_t kEndedJobsMax = 1'000'000;
 inline constexpr std::uint64_t kMaxDepthMax = 1'000'000'000;
 
-inline constexpr std::uint64_t kIdBlock = 65'536;        // ids are handed out from durable blocks of this size
-inline constexpr std::uint32_t kPicksPerOverdue = 20;    // 1 pick in 20 goes to the most overdue lane
+inline constexpr std::uint64_t kIdBlock =
+    65'536;  // ids are handed out from durable blocks of this size
+inline constexpr std::uint32_t kPicksPerOverdue = 20;  // 1 pick in 20 goes to the most overdue lane
 
 static_assert(kPayloadBytesMax < kTurnBytesMax && kTurnBytesMax < kRequestBytesMax);
 static_assert(kErrorMessageBytesMax * 2 < kHistoryBytesMax);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadSet says what a command needs to see; View holds what was seen, with the changes of earlier commands of the turn laid
-// over it. One thread, no I/O.
+// ReadSet says what a command needs to see; View holds what was seen, with the changes of earlier
+// commands of the turn laid over it. One thread, no I/O.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,13 @@ struct QueueName {
   bool operator==(const QueueName&) const = default;
 };
 
-// Entities by their keys. Jobs pull in, at the store, their queue, their group lock and their unique key entry.
+// Entities by their keys. Jobs pull in, at the store, their queue, their group lock and their
+// unique key entry.
 struct ReadSet {
   std::vector<JobId> jobs;
   std::vector<QueueName> queue_names;
-  std::vector<std::pair<QueueName, std::string>> unique_keys;  // by queue name, since the queue may not exist yet
+  std::vector<std::pair<QueueName, std::string>>
+      unique_keys;  // by queue name, since the queue may not exist yet
   std::vector<QueueId> queues;
   std::vector<std::pair<QueueId, std::string>> unique_keys_by_id;
   std::vector<Hash128> idempotency;
@@ -36,7 +38,8 @@ struct ReadSet {
   void clear();
 };
 
-// How many jobs a queue has in each state. Maintained by the store with every change, never counted.
+// How many jobs a queue has in each state. Maintained by the store with every change, never
+// counted.
 struct QueueCounts {
   std::uint64_t by_state[kJobStateCount + 1] = {};  // index: JobState
   std::uint64_t of(JobState s) const { return by_state[static_cast<std::size_t>(s)]; }
@@ -45,9 +48,10 @@ struct QueueCounts {
   bool operator==(const QueueCounts&) const = default;
 };
 
-// Value of one turn. A lookup distinguishes "known to be absent" (nullptr, loaded) from "not loaded" (a bug: aborts).
-// Pointers live until the next put_* or apply of the same entity, or clear(). Clear it after each commit: counts are the store's
-// plus the changes laid over. Keys and locks of a queue that was made in this turn are known to be absent.
+// Value of one turn. A lookup distinguishes "known to be absent" (nullptr, loaded) from "not
+// loaded" (a bug: aborts). Pointers live until the next put_* or apply of the same entity, or
+// clear(). Clear it after each commit: counts are the store's plus the changes laid over. Keys and
+// locks of a queue that was made in this turn are known to be absent.
 class View {
  public:
   View();
@@ -68,7 +72,8 @@ class View {
   // True when an idempotency entry was laid over in this turn: its commit is not durable yet.
   bool is_idempotency_of_turn(const Hash128& scope) const;
 
-  // What the store loads; absent entities are put as such. First put wins within a turn (later changes lie over it).
+  // What the store loads; absent entities are put as such. First put wins within a turn (later
+  // changes lie over it).
   bool has_job(JobId id) const;
   bool has_queue(QueueId id) const;
   bool has_queue(const QueueName& name) const;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes: dispatch never scans jobs. A lane is (queue, class, kind); its claimable jobs stand in order (priority, rank, id).
-// Of a group only the head stands in a lane, and only while the group is free: a busy group's jobs are in no lane.
-// (A later gate, such as a limit key, closes a lane in the same way and says when it opens.)
+// Lanes: dispatch never scans jobs. A lane is (queue, class, kind); its claimable jobs stand in
+// order (priority, rank, id). Of a group only the head stands in a lane, and only while the group
+// is free: a busy group's jobs are in no lane. (A later gate, such as a limit key, closes a lane in
+// the same way and says when it opens.)
 #pragma once
 
 #include <compare>
@@ -31,7 +32,8 @@ struct LaneOrder {
   auto operator<=>(const LaneOrder&) const = default;
 };
 
-// The head of one open lane, with the next few places behind it. Lanes of paused queues are not listed.
+// The head of one open lane, with the next few places behind it. Lanes of paused queues are not
+// listed.
 struct LaneHead {
   LaneKey key;
   std::vector<LaneOrder> first;  // at least one, in order, as many as asked for or there are

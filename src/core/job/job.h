@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job as the rules see it, and what hangs on it: payload, options, attempts.
 //
-// Job is the part that every verb reads and rewrites (a store packs it as tightly as it likes); JobBody is the part that is
-// written at enqueue and changed by edit only, and is read when a job is handed out or shown; AttemptRecord is appended.
-// Some fields serve doors that do not exist yet (design: format 1): they must survive copy, backup and upgrade.
+// Job is the part that every verb reads and rewrites (a store packs it as tightly as it likes);
+// JobBody is the part that is written at enqueue and changed by edit only, and is read when a job
+// is handed out or shown; AttemptRecord is appended. Some fields serve doors that do not exist yet
+// (design: format 1): they must survive copy, backup and upgrade.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ namespace weir::core {
 using JobId = Strong<struct JobIdTag, std::uint64_t>;
 using QueueId = Strong<struct QueueIdTag, std::uint32_t>;
 
-// What a job may set for itself; unset fields follow the queue's settings at the time they are needed. Value.
+// What a job may set for itself; unset fields follow the queue's settings at the time they are
+// needed. Value.
 struct JobOptions {
   std::optional<std::uint32_t> max_attempts;
   std::optional<RetryPolicy> retry;
@@ -37,11 +39,12 @@ struct JobOptions {
 
 enum class OwnerKind : std::uint8_t { none = 0, worker = 1, connection = 2 };
 
-// The current hand-out of a job. The token is not kept: it is lease_token(key, job, attempt), see core/job/lease.h. Value.
+// The current hand-out of a job. The token is not kept: it is lease_token(key, job, attempt), see
+// core/job/lease.h. Value.
 struct Lease {
   StoreTime started_at;
-  StoreTime deadline_at;   // StoreTime::never() for a lease without a timer (connection-bound doors)
-  std::string worker_id;   // may be empty
+  StoreTime deadline_at;  // StoreTime::never() for a lease without a timer (connection-bound doors)
+  std::string worker_id;  // may be empty
   OwnerKind owner = OwnerKind::none;
   std::uint64_t connection = 0;  // with the boot it belongs to, for connection-bound doors
   std::uint64_t boot = 0;
@@ -70,44 +73,46 @@ struct Job {
   QueueId queue;
   JobState state = JobState::pending;
   PriorityClass priority_class = PriorityClass::P2;
-  Verb last_verb = Verb::enqueue;  // what ended the last attempt or moved the job last; answers repeated verbs
-  std::int32_t priority = 0;       // lower is more urgent
-  std::int64_t rank = 0;           // acceptance order; by default the id
-  std::uint64_t version = 0;       // grows with every change of this job (If-Match, guards)
+  Verb last_verb =
+      Verb::enqueue;  // what ended the last attempt or moved the job last; answers repeated verbs
+  std::int32_t priority = 0;  // lower is more urgent
+  std::int64_t rank = 0;      // acceptance order; by default the id
+  std::uint64_t version = 0;  // grows with every change of this job (If-Match, guards)
 
   std::string kind;
   std::string group;
-  std::string limit_key;   // "key": limits and fairness; empty means the group
+  std::string limit_key;  // "key": limits and fairness; empty means the group
   std::string unique_key;
   std::string external_id;  // a door's own id, indexed per queue
   std::vector<std::string> tags;
-  std::shared_ptr<const JobOptions> options;  // shared and immutable: many jobs of one batch have the same; null = none
+  std::shared_ptr<const JobOptions>
+      options;  // shared and immutable: many jobs of one batch have the same; null = none
 
   WallTime created_at;
-  WallTime run_at;         // shown; decides while state == scheduled and due_at is none
-  StoreTime due_at;        // when a relative delay or a backoff ends; none: run_at decides
-  StoreTime expires_at;    // TTL, until the first claim; none: no TTL
-  WallTime claimed_at;     // start of the last attempt
-  WallTime completed_at;   // end of any kind
+  WallTime run_at;        // shown; decides while state == scheduled and due_at is none
+  StoreTime due_at;       // when a relative delay or a backoff ends; none: run_at decides
+  StoreTime expires_at;   // TTL, until the first claim; none: no TTL
+  WallTime claimed_at;    // start of the last attempt
+  WallTime completed_at;  // end of any kind
   WallTime dead_at;
-  StoreTime ended_at;      // the same end for retention
+  StoreTime ended_at;  // the same end for retention
   std::int64_t ttl_ms = 0;
 
-  std::uint32_t attempt = 0;          // ordinal of the last lease; never decreases
-  std::uint32_t budget_start = 0;     // attempt at the last replay
-  std::uint32_t excused_count = 0;    // all excuses
-  std::uint32_t excused_since = 0;    // excuses since the last replay
+  std::uint32_t attempt = 0;        // ordinal of the last lease; never decreases
+  std::uint32_t budget_start = 0;   // attempt at the last replay
+  std::uint32_t excused_count = 0;  // all excuses
+  std::uint32_t excused_since = 0;  // excuses since the last replay
   JobCounters counters;
-  std::string dead_reason;            // "deserialization: …", "attempts used up (6): …"; empty unless dead
-  bool has_history = false;           // an AttemptRecord exists
+  std::string dead_reason;   // "deserialization: …", "attempts used up (6): …"; empty unless dead
+  bool has_history = false;  // an AttemptRecord exists
   bool has_result = false;
-  std::optional<Lease> lease;         // set exactly while processing
+  std::optional<Lease> lease;  // set exactly while processing
 
-  QueueId source_queue;               // where a moved job came from; 0 = here
-  WallTime original_enqueued_at;      // none = created_at
-  WallTime deadline_at;               // optional total deadline, no door sets it yet
-  std::string created_by;             // principal, empty = anonymous
-  std::uint32_t encryption_key = 0;   // 0 = plain
+  QueueId source_queue;              // where a moved job came from; 0 = here
+  WallTime original_enqueued_at;     // none = created_at
+  WallTime deadline_at;              // optional total deadline, no door sets it yet
+  std::string created_by;            // principal, empty = anonymous
+  std::uint32_t encryption_key = 0;  // 0 = plain
   std::uint32_t payload_bytes = 0;
 
   // Attempts that count against the bound.
@@ -122,7 +127,7 @@ struct JobBody {
   std::string payload;
   std::string content_type = "application/json";  // JSON payloads keep their text to the last digit
   std::string content_encoding;
-  std::vector<TypedHeader> headers;  // traceparent and others, unchanged
+  std::vector<TypedHeader> headers;     // traceparent and others, unchanged
   std::uint64_t payload_reference = 0;  // a payload shared with another job; 0 = own
 
   bool operator==(const JobBody&) const = default;
@@ -130,7 +135,15 @@ struct JobBody {
 
 // How an attempt ended. Persistent numbers.
 enum class AttemptOutcome : std::uint8_t {
-  completed = 1, failed = 2, timeout = 3, crash = 4, released = 5, snoozed = 6, cancelled = 7, dead = 8, undelivered = 9,
+  completed = 1,
+  failed = 2,
+  timeout = 3,
+  crash = 4,
+  released = 5,
+  snoozed = 6,
+  cancelled = 7,
+  dead = 8,
+  undelivered = 9,
 };
 std::string_view to_string(AttemptOutcome outcome);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Retry policies: how long until the next attempt, and how many there may be.
 //
-// For charged attempt n: step = base * factor^(n-1), or the n-th delay of the list (the last repeats), at most cap.
-// delay = step + uniform(0, jitter * step), never over the cap; a step at the cap gives uniform((1 - jitter) * cap, cap);
-// a step of 0 gives uniform(0, 250 ms). All arithmetic saturates; jitter can't be switched off; attempts are bounded.
+// For charged attempt n: step = base * factor^(n-1), or the n-th delay of the list (the last
+// repeats), at most cap. delay = step + uniform(0, jitter * step), never over the cap; a step at
+// the cap gives uniform((1 - jitter) * cap, cap); a step of 0 gives uniform(0, 250 ms). All
+// arithmetic saturates; jitter can't be switched off; attempts are bounded.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +36,20 @@ RetryPolicy exp2_policy();    // base 1 s, factor 2, cap 15 min; max_attempts 5
 // nullptr-free lookup of the presets by name. Errors: invalid_argument, naming the presets.
 Result<RetryPolicy> retry_preset(std::string_view name);
 
-// Errors: invalid_argument (negative or over-long delays, factor below 1 or not finite, jitter outside (0, 1], no cap,
-// cap over 24 h, unbounded attempts), saying what would be right.
+// Errors: invalid_argument (negative or over-long delays, factor below 1 or not finite, jitter
+// outside (0, 1], no cap, cap over 24 h, unbounded attempts), saying what would be right.
 Result<void> check_retry_policy(const RetryPolicy& policy);
 
-// The step before jitter. Requires: charged >= 1 and a checked policy. Monotone in `charged` for the formula.
+// The step before jitter. Requires: charged >= 1 and a checked policy. Monotone in `charged` for
+// the formula.
 std::int64_t retry_step_ms(const RetryPolicy& policy, std::uint32_t charged);
 
 // The delay until the attempt after charged attempt `charged`.
 std::int64_t retry_delay_ms(const RetryPolicy& policy, std::uint32_t charged, Prng& prng);
 
-// The delay when the worker said itself when to come back: `asked_ms` takes the place of the step, 24 h that of the cap.
-// Jitter stays (callers of a service that answers 429 must not come back all at once), but never before the time asked for.
+// The delay when the worker said itself when to come back: `asked_ms` takes the place of the step,
+// 24 h that of the cap. Jitter stays (callers of a service that answers 429 must not come back all
+// at once), but never before the time asked for.
 std::int64_t asked_retry_delay_ms(const RetryPolicy& policy, std::int64_t asked_ms, Prng& prng);
 
 }  // namespace weir::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nine states, the verbs, and the one table of legal edges. Every change of a job's state passes through
-// check_edge(); docs/states.md is the same table for people. Numbers are persistent: never renumber, only append.
+// The nine states, the verbs, and the one table of legal edges. Every change of a job's state
+// passes through check_edge(); docs/states.md is the same table for people. Numbers are persistent:
+// never renumber, only append.
 #pragma once
 
 #include <array>
@@ -23,8 +24,9 @@ enum class JobState : std::uint8_t {
 };
 inline constexpr int kJobStateCount = 9;
 inline constexpr std::array<JobState, kJobStateCount> kJobStates = {
-    JobState::scheduled, JobState::pending, JobState::processing, JobState::failed, JobState::blocked,
-    JobState::completed, JobState::dead, JobState::cancelled, JobState::expired};
+    JobState::scheduled, JobState::pending,   JobState::processing,
+    JobState::failed,    JobState::blocked,   JobState::completed,
+    JobState::dead,      JobState::cancelled, JobState::expired};
 
 constexpr bool is_ended(JobState s) { return s >= JobState::completed; }
 constexpr bool is_waiting(JobState s) { return !is_ended(s) && s != JobState::processing; }
@@ -42,13 +44,13 @@ enum class Verb : std::uint8_t {
   cancel = 9,
   promote = 10,
   replay = 11,
-  erase = 12,         // "delete" on every surface; the word is taken in C++
+  erase = 12,  // "delete" on every surface; the word is taken in C++
   expire_lease = 13,
   expire_ttl = 14,
-  become_due = 15,    // run_at or retry_after has come
+  become_due = 15,  // run_at or retry_after has come
   edit = 16,
   progress = 17,
-  purge = 18,         // retention, or an operator's purge of waiting jobs
+  purge = 18,  // retention, or an operator's purge of waiting jobs
 };
 inline constexpr int kVerbCount = 18;
 
@@ -56,8 +58,8 @@ std::string_view to_string(JobState state);
 std::string_view to_string(Verb verb);
 std::optional<JobState> job_state_from(std::string_view text);
 
-// May `verb` move a job from `from` to `to`? `from` is nullopt for a job that is not there yet (enqueue), `to` is nullopt
-// for one that goes away (erase, purge).
+// May `verb` move a job from `from` to `to`? `from` is nullopt for a job that is not there yet
+// (enqueue), `to` is nullopt for one that goes away (erase, purge).
 bool is_legal_edge(Verb verb, std::optional<JobState> from, std::optional<JobState> to);
 
 // Aborts on an illegal edge: decide() never makes one.

@@ -13,8 +13,9 @@
 
 namespace weir::core {
 
-// {scope, key, until end or instant, first id}. At most one living job per (queue, key). Value, an entity of the store.
-// The entry goes when its job ends (until is none), or at `until` when a window was asked for.
+// {scope, key, until end or instant, first id}. At most one living job per (queue, key). Value, an
+// entity of the store. The entry goes when its job ends (until is none), or at `until` when a
+// window was asked for.
 struct UniqueKey {
   QueueId queue;
   std::string key;
@@ -24,7 +25,8 @@ struct UniqueKey {
   bool operator==(const UniqueKey&) const = default;
 };
 
-// A group that is busy: closed to others from its head's first claim until the head ends. Value, an entity of the store.
+// A group that is busy: closed to others from its head's first claim until the head ends. Value, an
+// entity of the store.
 struct GroupLock {
   QueueId queue;
   std::string group;
@@ -33,8 +35,9 @@ struct GroupLock {
   bool operator==(const GroupLock&) const = default;
 };
 
-// A remembered request. `scope` is a hash of (token, route, key), `request` a hash of the body. The answer is the encoded
-// core::Answer (store/codec). Stored in the same commit as the effect; expires after 24 h of store time.
+// A remembered request. `scope` is a hash of (token, route, key), `request` a hash of the body. The
+// answer is the encoded core::Answer (store/codec). Stored in the same commit as the effect;
+// expires after 24 h of store time.
 struct IdempotencyEntry {
   Hash128 scope;
   Hash128 request;
@@ -48,13 +51,14 @@ enum class Scope : std::uint8_t { enqueue = 1, work = 2, read = 4, operate = 8, 
 std::string_view to_string(Scope scope);
 std::optional<Scope> scope_from(std::string_view text);
 
-// A bearer token as stored: never its secret, only the SHA-256 of it. Value, an entity of the store.
+// A bearer token as stored: never its secret, only the SHA-256 of it. Value, an entity of the
+// store.
 struct ApiToken {
-  std::string id;       // public prefix, "wt_<12>"
+  std::string id;  // public prefix, "wt_<12>"
   std::string name;
   Sha256 secret_sha256{};
-  std::uint8_t scopes = 0;           // or of Scope
-  std::vector<std::string> queues;   // glob patterns; empty = every queue
+  std::uint8_t scopes = 0;          // or of Scope
+  std::vector<std::string> queues;  // glob patterns; empty = every queue
   std::uint32_t namespace_id = 0;
   WallTime created_at;
   WallTime expires_at;  // none: does not expire

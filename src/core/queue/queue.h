@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue: its identity and its settings. The first enqueue creates a queue with the server's defaults.
+// A queue: its identity and its settings. The first enqueue creates a queue with the server's
+// defaults.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,11 @@
 
 namespace weir::core {
 
-inline constexpr std::string_view kDeadLetterSuffix = "-dlq";  // <queue>-dlq is a view of the dead jobs of <queue>
+inline constexpr std::string_view kDeadLetterSuffix =
+    "-dlq";  // <queue>-dlq is a view of the dead jobs of <queue>
 
 enum class Durability : std::uint8_t { sync = 0, interval = 1 };
-enum class ClaimMode : std::uint8_t { ride = 0, sync = 1 };      // does a claim wait for its own sync?
+enum class ClaimMode : std::uint8_t { ride = 0, sync = 1 };  // does a claim wait for its own sync?
 enum class DeliveryMode : std::uint8_t { at_least_once = 0, at_most_once = 1 };
 enum class QueueOrder : std::uint8_t { priority = 0, deadline = 1, fifo = 2 };
 
@@ -54,8 +56,8 @@ struct Queue {
   std::uint32_t namespace_id = 0;  // 0 = default
   std::string name;
   QueueSettings settings;
-  bool paused = false;    // gives no jobs
-  bool draining = false;  // takes no new jobs
+  bool paused = false;      // gives no jobs
+  bool draining = false;    // takes no new jobs
   bool is_deleted = false;  // its jobs are being removed in slices
   std::uint64_t version = 0;
   WallTime created_at;
