@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "store/codec.h"
 #include "store/history.h"
+#include "store/journal/frame.h"
 #include "store/journal/journal_store.h"
 
 namespace weir::store::journal {
@@ -159,31 +160,37 @@ Error JournalStore::judge(core::JobId id, const Error& error) {
   return quarantine(id, error);
 }
 
-// The bytes of one record, by way of the cache; what lies behind it is read along.
+// The piece of a commit's body to read for the record `at`: whole frames, since a frame is read and
+// checked whole anyway. Windows begin at frame borders, so that records of one commit share them in
+// whatever order they are asked for.
+Location JournalStore::window_around(const Location& at) const {
+  const auto lengths = commit_lengths_.find(at.segment);
+  if (lengths == commit_lengths_.end()) return at;
+  const auto commit = std::lower_bound(lengths->second.begin(), lengths->second.end(),
+                                       std::pair(at.commit_offset, std::uint32_t{0}));
+  if (commit == lengths->second.end() || commit->first != at.commit_offset) return at;
+  Location window = at;
+  window.body_offset = at.body_offset / kFrameBodyBytes * kFrameBodyBytes;
+  const std::uint32_t end = std::max(
+      at.body_offset + at.length, std::min(commit->second, window.body_offset + kFrameBodyBytes));
+  if (end > commit->second) return at;
+  window.length = end - window.body_offset;
+  return window;
+}
+
+// The bytes of one record, by way of the cache; what lies around it is read along.
 Result<std::string> JournalStore::read_record(const PackedLocation& packed) {
   if (!packed) return failure(ErrorCode::corruption, "its record is not in the log");
   const Location at = packed.unpack();
   if (const std::string_view cached = cache_.find(at); !cached.empty()) return std::string(cached);
-  Location window = at;
-  const auto lengths = commit_lengths_.find(at.segment);
-  if (lengths != commit_lengths_.end()) {
-    const auto commit = std::lower_bound(lengths->second.begin(), lengths->second.end(),
-                                         std::pair(at.commit_offset, std::uint32_t{0}));
-    if (commit != lengths->second.end() && commit->first == at.commit_offset &&
-        commit->second > at.body_offset + at.length) {
-      window.length =
-          std::max(at.length, static_cast<std::uint32_t>(std::min<std::size_t>(
-                                  commit->second - at.body_offset, options_.read_ahead_bytes)));
-    }
-  }
+  const Location window = window_around(at);
   auto bytes = log_->read(window, true);
-  if (!bytes && window.length != at.length && bytes.error().code == ErrorCode::corruption) {
-    window = at;  // the damage may lie behind this record
-    bytes = log_->read(at, true);
+  if (!bytes && bytes.error().code == ErrorCode::corruption && window != at) {
+    return log_->read(at, true);  // the damage may lie in another frame
   }
   if (!bytes) return failure(std::move(bytes).error());
-  std::string record = bytes->substr(0, at.length);
-  if (window.length > at.length) cache_.put(window, std::move(*bytes));
+  std::string record = bytes->substr(at.body_offset - window.body_offset, at.length);
+  if (window != at) cache_.put(window, std::move(*bytes));
   return record;
 }
 

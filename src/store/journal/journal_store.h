@@ -41,7 +41,6 @@ struct JournalOptions {
   std::uint64_t disk_bytes_max = 0;             // quota of all segments; 0: none
   std::uint64_t prng_seed = 0;  // store key, lease secret, generations; 0: from the kernel
   std::size_t cache_bytes = std::size_t{64} << 20;
-  std::size_t read_ahead_bytes = std::size_t{256} << 10;
   std::size_t ended_in_full_max = 16'384;
 };
 
@@ -107,6 +106,7 @@ class JournalStore final : public Store {
   Result<bool> is_admitted(const core::ChangeSet& change_set) const;
   void remember_commit(const Location& at, std::size_t body_bytes);
 
+  Location window_around(const Location& at) const;
   Result<std::string> read_record(const PackedLocation& at);
   Result<core::Job> load_shrunk(core::JobId id);
   Result<core::JobBody> load_body(const PackedLocation& at);
