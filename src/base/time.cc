@@ -160,6 +160,14 @@ Result<std::int64_t> parse_duration_ms(std::string_view text) {
   return total;
 }
 
+Result<void> check_duration(std::string_view what, std::int64_t duration_ms, std::int64_t min_ms,
+                            std::int64_t max_ms) {
+  if (duration_ms >= min_ms && duration_ms <= max_ms) return {};
+  return failure(ErrorCode::invalid_argument,
+                 fmt::format("{} is {}; it must be {} to {}", what, format_duration(duration_ms),
+                             format_duration(min_ms), format_duration(max_ms)));
+}
+
 std::string format_duration(std::int64_t duration_ms) {
   if (duration_ms == 0) return "0s";
   std::string text;

@@ -82,6 +82,10 @@ Result<WallTime> parse_rfc3339(std::string_view text);
 // Never negative. Errors: invalid_argument, which says what would be right.
 Result<std::int64_t> parse_duration_ms(std::string_view text);
 
+// Errors: invalid_argument, "<what> is 1ms; it must be 1s to 1d".
+Result<void> check_duration(std::string_view what, std::int64_t duration_ms, std::int64_t min_ms,
+                            std::int64_t max_ms);
+
 // The shortest text that parses back to the same duration: "1m", "1m30s", "250ms", "0s".
 std::string format_duration(std::int64_t duration_ms);
 

@@ -230,50 +230,20 @@ void Reader::read_environment(const Environment& environment) {
   }
 }
 
-void apply_patch(const core::QueuePatch& p, core::QueueSettings& s) {
-  const auto take = [](const auto& from, auto& into) {
-    if (from) into = *from;
-  };
-  take(p.priority_class, s.priority_class);
-  if (p.retry) {
-    s.retry = *p.retry;
-    s.max_attempts = p.retry->max_attempts;
-  }
-  take(p.max_attempts, s.max_attempts);
-  take(p.lease_ms, s.lease_ms);
-  take(p.timeout_ms, s.timeout_ms);
-  take(p.ttl_ms, s.ttl_ms);
-  take(p.max_depth, s.max_depth);
-  take(p.payload_bytes_max, s.payload_bytes_max);
-  take(p.durability, s.durability);
-  take(p.durability_interval_ms, s.durability_interval_ms);
-  take(p.claim, s.claim);
-  take(p.delivery, s.delivery);
-  take(p.order, s.order);
-  take(p.completed_retention_ms, s.completed_retention_ms);
-  take(p.completed_max, s.completed_max);
-  take(p.dead_retention_ms, s.dead_retention_ms);
-}
-
 void Reader::finish() {
   out_.config.retry_policies = retries_;
   core::QueueSettings& settings = out_.config.policy.queue_defaults;
-  apply_patch(server_wide_, settings);
-  apply_patch(defaults_, settings);
+  core::apply_patch(server_wide_, settings);
+  core::apply_patch(defaults_, settings);
   const auto check = [&](const core::QueueSettings& s, const std::string& path) {
     if (auto checked = core::check_queue_settings(s); !checked)
       problem(1, path, checked.error().detail);
-    if (s.max_attempts > core::kMaxAttemptsWarn) {
-      problem(1, path + ".max_attempts",
-              fmt::format("{} attempts are many; a job that fails {} times seldom succeeds later",
-                          s.max_attempts, core::kMaxAttemptsWarn),
-              true);
-    }
+    for (std::string& warning : core::queue_warnings(s)) problem(1, path, std::move(warning), true);
   };
   check(settings, "defaults");
   for (const NamedQueue& queue : out_.config.queues) {
     core::QueueSettings merged = settings;
-    apply_patch(queue.patch, merged);
+    core::apply_patch(queue.patch, merged);
     check(merged, "queues." + queue.name);
   }
   const ServerConfig& server = out_.config.server;

@@ -39,32 +39,17 @@ Result<void> put_word(const Value& value, std::initializer_list<std::string_view
                  fmt::format("\"{}\" must be one of: {}", text, fmt::join(words, ", ")));
 }
 
-template <typename E>
-Result<void> put_word(const Value& value, std::initializer_list<std::string_view> words,
-                      std::optional<E>& into) {
-  E word{};
-  WEIR_TRY(put_word(value, words, word));
-  into = word;
+// A setting whose words the core knows.
+template <auto Parse, typename T>
+Result<void> put_parsed(const Value& value, std::optional<T>& into) {
+  WEIR_TRY_ASSIGN(const std::string text, to_text(value));
+  WEIR_TRY_ASSIGN(into, Parse(text));
   return {};
 }
 
 Result<void> put_durability(const Value& value, core::QueuePatch& patch) {
   WEIR_TRY_ASSIGN(const std::string text, to_text(value));
-  if (text == "sync") {
-    patch.durability = core::Durability::sync;
-    return {};
-  }
-  constexpr std::string_view kInterval = "interval:";
-  if (!text.starts_with(kInterval)) {
-    return failure(
-        ErrorCode::invalid_argument,
-        fmt::format("\"{}\" must be \"sync\" or \"interval:<ms>\", such as \"interval:100\"",
-                    text));
-  }
-  WEIR_TRY_ASSIGN(const std::int64_t ms, parse_duration_ms(text.substr(kInterval.size())));
-  patch.durability = core::Durability::interval;
-  patch.durability_interval_ms = ms;
-  return {};
+  return core::parse_durability(text, patch);
 }
 
 Result<void> put_class(const Value& value, core::QueuePatch& patch) {
@@ -137,15 +122,13 @@ std::vector<Field<core::QueuePatch>> queue_fields(const RetryTable& retries) {
        put_durability},
       {"claim", "\"ride\"",
        "ride: a claim is on disk with the next sync; sync: before the job leaves",
-       [](const Value& v, Patch& p) { return put_word(v, {"ride", "sync"}, p.claim); }},
-      {"delivery", "\"at-least-once\"", "at-least-once, or at-most-once (the claim is the ack)",
+       [](const Value& v, Patch& p) { return put_parsed<core::parse_claim_mode>(v, p.claim); }},
+      {"delivery", "\"at_least_once\"", "at_least_once, or at_most_once (the claim is the ack)",
        [](const Value& v, Patch& p) {
-         return put_word(v, {"at-least-once", "at-most-once"}, p.delivery);
+         return put_parsed<core::parse_delivery_mode>(v, p.delivery);
        }},
       {"order", "\"priority\"", "priority, deadline (start SLA first) or fifo (strict)",
-       [](const Value& v, Patch& p) {
-         return put_word(v, {"priority", "deadline", "fifo"}, p.order);
-       }},
+       [](const Value& v, Patch& p) { return put_parsed<core::parse_queue_order>(v, p.order); }},
       {"completed_retention", "\"1d\"", "how long completed jobs are kept",
        [](const Value& v, Patch& p) { return put(to_duration_ms(v), p.completed_retention_ms); }},
       {"completed_max", "1000", "how many completed jobs are kept",

@@ -137,21 +137,13 @@ Result<core::RetryPolicy> to_retry(const Value& value, const RetryTable& retries
   if (table == nullptr)
     return wrong(value, "the name of a policy, or a table with delays or base, factor and cap");
   core::RetryPolicy policy;
-  policy.factor = 2;
+  policy.factor = core::kRetryFactorDefault;
   for (const auto& [key, item] : *table) {
     if (auto set = set_retry_key(key, item, policy); !set) {
       return failure(ErrorCode::invalid_argument, fmt::format("{}: {}", key, set.error().detail));
     }
   }
-  if (policy.max_attempts == 0) {
-    // A list brings its own bound: the first attempt and one for each delay.
-    policy.max_attempts = policy.delays_ms.empty()
-                              ? core::exp2_policy().max_attempts
-                              : static_cast<std::uint32_t>(policy.delays_ms.size()) + 1;
-  }
-  if (!policy.delays_ms.empty() && policy.cap_ms == 0) {
-    for (const std::int64_t ms : policy.delays_ms) policy.cap_ms = std::max(policy.cap_ms, ms);
-  }
+  policy = core::complete_retry_policy(std::move(policy));
   WEIR_TRY(core::check_retry_policy(policy));
   return policy;
 }

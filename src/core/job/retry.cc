@@ -50,6 +50,24 @@ Result<RetryPolicy> retry_preset(std::string_view name) {
                  fmt::format("retry \"{}\" is unknown; there are ladder and exp2", name));
 }
 
+RetryPolicy complete_retry_policy(RetryPolicy written) {
+  const bool is_list = !written.delays_ms.empty();
+  if (written.max_attempts == 0) {
+    written.max_attempts = is_list ? static_cast<std::uint32_t>(written.delays_ms.size()) + 1
+                                   : exp2_policy().max_attempts;
+  }
+  if (is_list && written.cap_ms == 0) {
+    written.cap_ms = *std::max_element(written.delays_ms.begin(), written.delays_ms.end());
+  }
+  return written;
+}
+
+Result<void> check_max_attempts(std::uint32_t max_attempts) {
+  if (max_attempts > 0 && max_attempts <= kMaxAttemptsMax) return {};
+  return failure(ErrorCode::invalid_argument, fmt::format("max_attempts is {}; it must be 1 to {}",
+                                                          max_attempts, kMaxAttemptsMax));
+}
+
 Result<void> check_retry_policy(const RetryPolicy& policy) {
   const auto refuse = [](std::string text) {
     return failure(ErrorCode::invalid_argument, std::move(text));
@@ -77,11 +95,7 @@ Result<void> check_retry_policy(const RetryPolicy& policy) {
     return refuse(
         fmt::format("retry: jitter is {}, it must be over 0 and at most 1", policy.jitter));
   }
-  if (policy.max_attempts == 0 || policy.max_attempts > kMaxAttemptsMax) {
-    return refuse(fmt::format("retry: max_attempts is {}, it must be 1 to {}", policy.max_attempts,
-                              kMaxAttemptsMax));
-  }
-  return {};
+  return check_max_attempts(policy.max_attempts);
 }
 
 std::int64_t retry_step_ms(const RetryPolicy& policy, std::uint32_t charged) {

@@ -36,6 +36,14 @@ RetryPolicy exp2_policy();    // base 1 s, factor 2, cap 15 min; max_attempts 5
 // nullptr-free lookup of the presets by name. Errors: invalid_argument, naming the presets.
 Result<RetryPolicy> retry_preset(std::string_view name);
 
+// What a written policy leaves open: the attempts (of a list one more than it has delays, of a
+// formula those of exp2) and the cap of a list (its longest delay).
+RetryPolicy complete_retry_policy(RetryPolicy written);
+// The factor of a formula that names none.
+inline constexpr double kRetryFactorDefault = 2.0;
+
+// Errors: invalid_argument. Attempts are bounded.
+Result<void> check_max_attempts(std::uint32_t max_attempts);
 // Errors: invalid_argument (negative or over-long delays, factor below 1 or not finite, jitter
 // outside (0, 1], no cap, cap over 24 h, unbounded attempts), saying what would be right.
 Result<void> check_retry_policy(const RetryPolicy& policy);

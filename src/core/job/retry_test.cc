@@ -42,6 +42,19 @@ TEST(RetryTest, presets_are_found_by_name_only) {
   EXPECT_NE(none.error().detail.find("ladder"), std::string::npos);
 }
 
+TEST(RetryTest, what_a_written_policy_leaves_open_is_filled_and_no_more) {
+  const RetryPolicy list = complete_retry_policy({.delays_ms = {1'000, 9'000, 4'000}});
+  EXPECT_EQ(list.max_attempts, 4U);
+  EXPECT_EQ(list.cap_ms, 9'000);
+  const RetryPolicy formula = complete_retry_policy({.base_ms = 1'000, .factor = 3});
+  EXPECT_EQ(formula.max_attempts, 5U);
+  EXPECT_EQ(formula.cap_ms, 0);  // a formula must name its cap
+  const RetryPolicy named = complete_retry_policy(
+      {.delays_ms = {1'000}, .cap_ms = 2'000, .max_attempts = 9});
+  EXPECT_EQ(named.max_attempts, 9U);
+  EXPECT_EQ(named.cap_ms, 2'000);
+}
+
 TEST(RetryTest, jitter_stays_in_its_band_and_moves) {
   Prng prng(4);
   const RetryPolicy ladder = ladder_policy();

@@ -16,13 +16,22 @@
 
 namespace weir::core {
 
-inline constexpr std::string_view kDeadLetterSuffix =
-    "-dlq";  // <queue>-dlq is a view of the dead jobs of <queue>
+// <queue>-dlq is a view of the dead jobs of <queue>.
+inline constexpr std::string_view kDeadLetterSuffix = "-dlq";
 
 enum class Durability : std::uint8_t { sync = 0, interval = 1 };
 enum class ClaimMode : std::uint8_t { ride = 0, sync = 1 };  // does a claim wait for its own sync?
 enum class DeliveryMode : std::uint8_t { at_least_once = 0, at_most_once = 1 };
 enum class QueueOrder : std::uint8_t { priority = 0, deadline = 1, fifo = 2 };
+
+// The words of these settings, the same in requests, answers and weir.toml. The parsers take '-'
+// for '_' too. Errors: invalid_argument with the known words.
+std::string_view to_string(ClaimMode mode);
+std::string_view to_string(DeliveryMode mode);
+std::string_view to_string(QueueOrder order);
+Result<ClaimMode> parse_claim_mode(std::string_view text);
+Result<DeliveryMode> parse_delivery_mode(std::string_view text);
+Result<QueueOrder> parse_queue_order(std::string_view text);
 
 // Value.
 struct QueueSettings {
@@ -49,6 +58,11 @@ struct QueueSettings {
 
 // Errors: invalid_argument, naming the setting and what would be right.
 Result<void> check_queue_settings(const QueueSettings& settings);
+// What is allowed but seldom meant.
+std::vector<std::string> queue_warnings(const QueueSettings& settings);
+
+// "sync", or "interval:100ms".
+std::string durability_text(const QueueSettings& settings);
 
 // Value, an entity of the store.
 struct Queue {
@@ -84,5 +98,10 @@ struct QueuePatch {
 
   bool operator==(const QueuePatch&) const = default;
 };
+
+// Settings only: paused and draining are the queue's.
+void apply_patch(const QueuePatch& patch, QueueSettings& settings);
+// Reads what durability_text() writes. Errors: invalid_argument.
+Result<void> parse_durability(std::string_view text, QueuePatch& into);
 
 }  // namespace weir::core

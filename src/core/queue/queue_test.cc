@@ -30,6 +30,31 @@ TEST(QueueTest, defaults_are_right_and_each_bound_is_kept) {
   EXPECT_TRUE(refused([](QueueSettings& s) { s.retry.jitter = 0; }));
 }
 
+TEST(QueueTest, words_of_settings_parse_back_with_either_dash) {
+  for (const DeliveryMode mode : {DeliveryMode::at_least_once, DeliveryMode::at_most_once}) {
+    EXPECT_EQ(*parse_delivery_mode(to_string(mode)), mode);
+  }
+  for (const ClaimMode mode : {ClaimMode::ride, ClaimMode::sync}) {
+    EXPECT_EQ(*parse_claim_mode(to_string(mode)), mode);
+  }
+  for (const QueueOrder order : {QueueOrder::priority, QueueOrder::deadline, QueueOrder::fifo}) {
+    EXPECT_EQ(*parse_queue_order(to_string(order)), order);
+  }
+  EXPECT_EQ(*parse_delivery_mode("at-most-once"), DeliveryMode::at_most_once);
+  EXPECT_EQ(parse_claim_mode("later").error().detail, "must be one of ride, sync");
+  for (const std::string_view text : {"sync", "interval:100ms", "interval:2s"}) {
+    QueuePatch patch;
+    QueueSettings settings;
+    EXPECT_TRUE(parse_durability(text, patch));
+    apply_patch(patch, settings);
+    EXPECT_EQ(durability_text(settings), text);
+  }
+  for (const std::string_view text : {"", "never", "interval:", "interval:0", "interval:soon"}) {
+    QueuePatch patch;
+    EXPECT_FALSE(parse_durability(text, patch)) << text;
+  }
+}
+
 TEST(QueueTest, put_creates_then_changes_only_what_is_named) {
   World world;
   const auto created = world.outcome<QueueChanged>(

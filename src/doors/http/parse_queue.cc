@@ -13,40 +13,21 @@ struct PatchDraft : core::QueuePatch {
   std::optional<RetryDraft> retry_draft;
 };
 
-// One of a few words, with '-' as good as '_'.
-template <typename Enum, std::size_t Size>
-Result<Enum> word_value(JsonCursor& in, const std::pair<std::string_view, Enum> (&words)[Size]) {
-  WEIR_TRY_ASSIGN(std::string text, in.string());
-  for (char& c : text) {
-    if (c == '-') c = '_';
-  }
-  std::string known;
-  for (const auto& [word, value] : words) {
-    if (word == text) return value;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", word);
-  }
-  return in.error("must be one of " + known);
+// A setting of a few words.
+template <auto Member, auto Parse>
+Result<void> read_word(JsonCursor& in, PatchDraft& out) {
+  WEIR_TRY_ASSIGN(const std::string text, in.string());
+  const auto word = Parse(text);
+  if (!word) return in.error(word.error().detail);
+  out.*Member = *word;
+  return {};
 }
 
-// "sync", or "interval:100ms".
 Result<void> read_durability(JsonCursor& in, PatchDraft& out) {
   WEIR_TRY_ASSIGN(const std::string text, in.string());
-  if (text == "sync") {
-    out.durability = core::Durability::sync;
-    out.durability_interval_ms = 0;
-    return {};
-  }
-  constexpr std::string_view prefix = "interval:";
-  if (text.starts_with(prefix)) {
-    const Result<std::int64_t> interval_ms =
-        parse_duration_ms(std::string_view(text).substr(prefix.size()));
-    if (interval_ms && *interval_ms > 0) {
-      out.durability = core::Durability::interval;
-      out.durability_interval_ms = *interval_ms;
-      return {};
-    }
-  }
-  return in.error("must be \"sync\" or \"interval:\" and a duration, such as \"interval:100ms\"");
+  if (const Result<void> read = core::parse_durability(text, out); !read)
+    return in.error(read.error().detail);
+  return {};
 }
 
 Result<void> read_size(JsonCursor& in, PatchDraft& out) {
@@ -62,16 +43,6 @@ Result<void> read_size(JsonCursor& in, PatchDraft& out) {
   out.payload_bytes_max = *bytes;
   return {};
 }
-
-constexpr std::pair<std::string_view, core::ClaimMode> kClaimModes[] = {
-    {"ride", core::ClaimMode::ride}, {"sync", core::ClaimMode::sync}};
-constexpr std::pair<std::string_view, core::DeliveryMode> kDeliveries[] = {
-    {"at_least_once", core::DeliveryMode::at_least_once},
-    {"at_most_once", core::DeliveryMode::at_most_once}};
-constexpr std::pair<std::string_view, core::QueueOrder> kOrders[] = {
-    {"priority", core::QueueOrder::priority},
-    {"deadline", core::QueueOrder::deadline},
-    {"fifo", core::QueueOrder::fifo}};
 
 constexpr std::int64_t kCountMax = std::numeric_limits<std::int64_t>::max();
 
@@ -92,20 +63,11 @@ constexpr Field<PatchDraft> kSettings[] = {
     {"payload_max", R"({"type":["string","integer"],"examples":["1MiB"]})", read_size},
     {"durability", R"({"type":"string","examples":["sync","interval:100ms"]})", read_durability},
     {"claim", R"({"type":"string","enum":["ride","sync"]})",
-     [](JsonCursor& in, PatchDraft& out) -> Result<void> {
-       WEIR_TRY_ASSIGN(out.claim, word_value(in, kClaimModes));
-       return {};
-     }},
+     read_word<&core::QueuePatch::claim, core::parse_claim_mode>},
     {"delivery", R"({"type":"string","enum":["at_least_once","at_most_once"]})",
-     [](JsonCursor& in, PatchDraft& out) -> Result<void> {
-       WEIR_TRY_ASSIGN(out.delivery, word_value(in, kDeliveries));
-       return {};
-     }},
+     read_word<&core::QueuePatch::delivery, core::parse_delivery_mode>},
     {"order", R"({"type":"string","enum":["priority","deadline","fifo"]})",
-     [](JsonCursor& in, PatchDraft& out) -> Result<void> {
-       WEIR_TRY_ASSIGN(out.order, word_value(in, kOrders));
-       return {};
-     }},
+     read_word<&core::QueuePatch::order, core::parse_queue_order>},
     {"completed_retention", schema::duration,
      read_duration<&core::QueuePatch::completed_retention_ms>},
     {"completed_max", schema::count,

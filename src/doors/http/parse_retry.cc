@@ -8,7 +8,6 @@ namespace {
 
 using core::RetryPolicy;
 
-constexpr std::uint32_t kFormulaAttempts = 5;  // when a formula names no bound: that of exp2
 constexpr std::size_t kDelaysMax = 100;
 
 Result<void> read_delays(JsonCursor& in, RetryPolicy& out) {
@@ -35,7 +34,7 @@ Result<void> read_number(JsonCursor& in, RetryPolicy& out) {
 constexpr Field<RetryPolicy> kFields[] = {
     {"delays", R"({"type":"array","items":{"$ref":"#/components/schemas/Duration"}})", read_delays},
     {"base", schema::duration, read_duration<&RetryPolicy::base_ms>},
-    {"factor", R"({"type":"number","minimum":1})", read_number<&RetryPolicy::factor>},
+    {"factor", R"({"type":"number","minimum":1,"default":2})", read_number<&RetryPolicy::factor>},
     {"cap", schema::duration, read_duration<&RetryPolicy::cap_ms>},
     {"jitter", R"({"type":"number","exclusiveMinimum":0,"maximum":1})",
      read_number<&RetryPolicy::jitter>},
@@ -47,6 +46,7 @@ constexpr Field<RetryPolicy> kFields[] = {
 
 Result<RetryDraft> retry_value(JsonCursor& in) {
   RetryDraft draft;
+  draft.policy.factor = core::kRetryFactorDefault;
   if (in.peek() == JsonKind::string) {
     draft.is_name = true;
     WEIR_TRY_ASSIGN(draft.policy.name, in.string());
@@ -61,15 +61,8 @@ Result<RetryDraft> retry_value(JsonCursor& in) {
   const bool is_list = !policy.delays_ms.empty();
   if (is_list && policy.base_ms != 0) return in.error("has delays and a formula; choose one");
   if (!is_list && policy.base_ms == 0) return in.error("needs delays, or base with factor and cap");
-  if (policy.cap_ms == 0) {
-    for (const std::int64_t delay_ms : policy.delays_ms)
-      policy.cap_ms = std::max(policy.cap_ms, delay_ms);
-    if (!is_list) return in.error("needs a cap, such as \"15m\"");
-  }
-  if (policy.max_attempts == 0) {
-    policy.max_attempts =
-        is_list ? static_cast<std::uint32_t>(policy.delays_ms.size()) + 1 : kFormulaAttempts;
-  }
+  if (!is_list && policy.cap_ms == 0) return in.error("needs a cap, such as \"15m\"");
+  policy = core::complete_retry_policy(std::move(policy));
   return draft;
 }
 

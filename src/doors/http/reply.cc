@@ -209,23 +209,8 @@ void write_queue_settings(JsonWriter& out, const core::Queue& queue) {
   out.duration("ttl", s.ttl_ms)
       .count("max_depth", s.max_depth)
       .count("payload_max", s.payload_bytes_max);
-  out.text("durability", s.durability == core::Durability::sync
-                             ? std::string("sync")
-                             : "interval:" + format_duration(s.durability_interval_ms));
-  out.text("claim", s.claim == core::ClaimMode::sync ? "sync" : "ride");
-  out.text("delivery",
-           s.delivery == core::DeliveryMode::at_most_once ? "at_most_once" : "at_least_once");
-  switch (s.order) {
-    case core::QueueOrder::priority:
-      out.text("order", "priority");
-      break;
-    case core::QueueOrder::deadline:
-      out.text("order", "deadline");
-      break;
-    case core::QueueOrder::fifo:
-      out.text("order", "fifo");
-      break;
-  }
+  out.text("durability", core::durability_text(s)).text("claim", core::to_string(s.claim));
+  out.text("delivery", core::to_string(s.delivery)).text("order", core::to_string(s.order));
   out.duration("completed_retention", s.completed_retention_ms)
       .count("completed_max", s.completed_max);
   out.duration("dead_retention", s.dead_retention_ms)

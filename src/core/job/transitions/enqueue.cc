@@ -65,12 +65,9 @@ Result<Queue> new_queue(const Deciding& d, const std::string& name) {
     return failure(ErrorCode::not_found,
                    fmt::format("queue \"{}\" is not there and enqueue may not create it", name));
   }
-  return Queue{.namespace_id = d.principal.namespace_id,
-               .name = name,
-               .settings = d.context.policy.queue_defaults,
-               .version = 1,
-               .created_at = d.now().wall,
-               .created_by = d.principal.id};
+  Queue queue = default_queue(d, name);
+  queue.version = 1;
+  return queue;
 }
 
 Result<void> check_open(const Queue& queue) {

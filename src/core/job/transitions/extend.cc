@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extend: a later deadline for the lease. Never an earlier one, never past the start plus the job's
 // timeout.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/job/transitions/transition.h"
@@ -21,11 +19,8 @@ bool is_over_by_claim(const FoundJob& found) {
 }  // namespace
 
 Decided decide_extend(Deciding& d, const Extend& command) {
-  if (command.lease_ms && (*command.lease_ms < kLeaseMsMin || *command.lease_ms > kLeaseMsMax)) {
-    return failure(
-        ErrorCode::invalid_argument,
-        fmt::format("lease is {}; it must be {} to {}", format_duration(*command.lease_ms),
-                    format_duration(kLeaseMsMin), format_duration(kLeaseMsMax)));
+  if (command.lease_ms) {
+    WEIR_TRY(check_duration("lease", *command.lease_ms, kLeaseMsMin, kLeaseMsMax));
   }
   Result<Held> held = find_held(d, command.job, command.token, Verb::extend);
   if (!held) {

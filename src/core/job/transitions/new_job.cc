@@ -18,22 +18,17 @@ Result<void> check_optional_name(std::string_view what, std::string_view name) {
   return check_name(what, name, kNameBytesMax);
 }
 
-Result<void> check_duration(std::string_view what, std::optional<std::int64_t> value_ms,
+Result<void> check_optional(std::string_view what, std::optional<std::int64_t> duration_ms,
                             std::int64_t min_ms, std::int64_t max_ms) {
-  if (!value_ms || (*value_ms >= min_ms && *value_ms <= max_ms)) return {};
-  return refuse(fmt::format("{} is {}; it must be {} to {}", what, format_duration(*value_ms),
-                            format_duration(min_ms), format_duration(max_ms)));
+  if (!duration_ms) return {};
+  return check_duration(what, *duration_ms, min_ms, max_ms);
 }
 
 Result<void> check_options(const JobOptions& options) {
-  if (options.max_attempts &&
-      (*options.max_attempts == 0 || *options.max_attempts > kMaxAttemptsMax)) {
-    return refuse(fmt::format("max_attempts is {}; it must be 1 to {}", *options.max_attempts,
-                              kMaxAttemptsMax));
-  }
+  if (options.max_attempts) WEIR_TRY(check_max_attempts(*options.max_attempts));
   if (options.retry) WEIR_TRY(check_retry_policy(*options.retry));
-  WEIR_TRY(check_duration("lease", options.lease_ms, kLeaseMsMin, kLeaseMsMax));
-  return check_duration("timeout", options.timeout_ms, 0, kTimeoutMsMax);
+  WEIR_TRY(check_optional("lease", options.lease_ms, kLeaseMsMin, kLeaseMsMax));
+  return check_optional("timeout", options.timeout_ms, 0, kTimeoutMsMax);
 }
 
 Result<void> check_headers(const JobBody& body) {
@@ -57,7 +52,7 @@ Result<void> check_headers(const JobBody& body) {
 Result<void> check_unique(const NewJob& job) {
   if (!job.unique_window_ms) return {};
   if (job.unique_key.empty()) return refuse("unique_window is given without unique_key");
-  return check_duration("unique_window", job.unique_window_ms, 1, kRetentionMsMax);
+  return check_optional("unique_window", job.unique_window_ms, 1, kRetentionMsMax);
 }
 
 }  // namespace
@@ -93,7 +88,7 @@ Result<void> check_new_job(const NewJob& job) {
   WEIR_TRY(check_optional_name("content_encoding", job.body.content_encoding));
   WEIR_TRY(check_headers(job.body));
   WEIR_TRY(check_options(job.options));
-  WEIR_TRY(check_duration("ttl", job.ttl_ms, 1, kRetentionMsMax));
+  WEIR_TRY(check_optional("ttl", job.ttl_ms, 1, kRetentionMsMax));
   WEIR_TRY(check_unique(job));
   if (job.delay_ms && job.run_at) return refuse("delay and run_at exclude each other");
   return {};

@@ -82,6 +82,14 @@ Result<const Queue*> find_queue(const Deciding& d, std::string_view name) {
   return queue;
 }
 
+Queue default_queue(const Deciding& d, const std::string& name) {
+  return Queue{.namespace_id = d.principal.namespace_id,
+               .name = name,
+               .settings = d.context.policy.queue_defaults,
+               .created_at = d.now().wall,
+               .created_by = d.principal.id};
+}
+
 Result<Held> find_held(const Deciding& d, JobId id, const LeaseToken& token, Verb verb) {
   const Job* job = d.view.job(id);
   const FoundJob found = job == nullptr ? FoundJob{} : find_timed_job(d, id);

@@ -49,6 +49,9 @@ FoundJob find_timed_job(const Deciding& d, JobId id);
 // The queue of that name in the asker's namespace. Errors: invalid_argument (no name), not_found.
 Result<const Queue*> find_queue(const Deciding& d, std::string_view name);
 
+// A queue of that name as it is when nobody has set anything: version 0, no id yet.
+Queue default_queue(const Deciding& d, const std::string& name);
+
 // A job under the lease that the asker shows.
 struct Held {
   FoundJob found;
