@@ -23,15 +23,28 @@ std::unique_ptr<client::Client> make_client(const Session& session) {
   return std::make_unique<client::Client>(std::move(options));
 }
 
-std::string field(std::string_view json, std::string_view path) {
-  const std::size_t dot = path.find('.');
-  const std::string_view value = client::json_member(json, path.substr(0, dot));
-  if (dot != std::string_view::npos) return field(value, path.substr(dot + 1));
+std::string plain(std::string_view value) {
   if (value == "null") return {};
   if (!value.starts_with('"')) return std::string(value);
   boost::json::error_code error;
   const boost::json::value text = boost::json::parse({value.data(), value.size()}, error);
   return error || !text.is_string() ? std::string(value) : std::string(text.get_string());
+}
+
+std::string field(std::string_view json, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const std::string_view value = client::json_member(json, path.substr(0, dot));
+  if (dot != std::string_view::npos) return field(value, path.substr(dot + 1));
+  return plain(value);
+}
+
+std::string joined(std::string_view json, std::string_view name, std::string_view separator) {
+  std::string out;
+  for (const std::string_view element : client::json_elements(client::json_member(json, name))) {
+    if (!out.empty()) out += separator;
+    out += plain(element);
+  }
+  return out;
 }
 
 int report(Session& session, const Error& error) {

@@ -15,9 +15,13 @@ namespace weir::cli {
 
 std::unique_ptr<client::Client> make_client(const Session& session);
 
-// The text of a field of a JSON object: strings decoded, null and absent as "", everything else as
-// it stands. A dot goes into an inner object: "counts.pending".
+// A JSON value as people read it: strings decoded, null and absent as "", everything else as it
+// stands.
+std::string plain(std::string_view value);
+// The same of a field of an object. A dot goes into an inner object: "counts.pending".
 std::string field(std::string_view json, std::string_view path);
+// The same of every element of a list field.
+std::string joined(std::string_view json, std::string_view name, std::string_view separator);
 
 // Prints the error (as a problem object with --json) and gives the exit code of its kind.
 int report(Session& session, const Error& error);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ostream>
 
 #include "cli/answer.h"
 #include "cli/commands.h"
@@ -47,15 +46,7 @@ void add_dead(Command& root) {
   show.examples = {"weir dead show 4242"};
   show.add_text("id", "ID", flags->id, "The job").required = true;
   show.run = [flags](Session& session) {
-    const auto answer = make_client(session)->request(
-        "GET", "/v1/jobs/" + client::path_segment(flags->id), {{"history", "1"}});
-    if (!answer) return report(session, answer.error());
-    if (session.json) {
-      print_json(session, *answer);
-    } else {
-      session.out << job_text(*answer);
-    }
-    return kExitOk;
+    return print_job(session, flags->id, {{"history", "1"}});
   };
 
   flags = std::make_shared<Flags>();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ostream>
 
 #include "base/text.h"
 #include "cli/answer.h"
@@ -70,16 +69,8 @@ void add_get(Command& job) {
   command.add_text("--wait", "DURATION", flags->wait, "Wait so long for its end (at most 60s)");
   command.run = [flags](Session& session) {
     // The server hangs for less than the client's own patience.
-    const auto answer = make_client(session)->request(
-        "GET", "/v1/jobs/" + client::path_segment(flags->id),
-        {{"history", flags->history ? "1" : ""}, {"wait", flags->wait}});
-    if (!answer) return report(session, answer.error());
-    if (session.json) {
-      print_json(session, *answer);
-    } else {
-      session.out << job_text(*answer);
-    }
-    return kExitOk;
+    return print_job(session, flags->id,
+                     {{"history", flags->history ? "1" : ""}, {"wait", flags->wait}});
   };
 }
 

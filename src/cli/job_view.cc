@@ -28,16 +28,6 @@ std::string payload_text(std::string_view json) {
   return is_valid_utf8(bytes) ? bytes : fmt::format("{} bytes: {}", bytes.size(), encoded);
 }
 
-std::string joined(std::string_view json, std::string_view name) {
-  std::string out;
-  for (const std::string_view element : client::json_elements(client::json_member(json, name))) {
-    // Through field(), so that escapes are undone.
-    const std::string wrapped = fmt::format("{{\"v\":{}}}", element);
-    out += (out.empty() ? "" : ", ") + field(wrapped, "v");
-  }
-  return out;
-}
-
 std::string history_text(std::string_view json) {
   const auto attempts = client::json_elements(client::json_member(json, "history"));
   if (attempts.empty()) return {};
@@ -61,8 +51,6 @@ void add_row(Table& table, std::string_view job) {
              field(job, "created_at"), std::string(cut_utf8(note, kErrorWidth))});
 }
 
-}  // namespace
-
 std::string job_text(std::string_view json) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const char* name : {"id", "queue", "status", "kind", "class", "priority"}) {
@@ -76,11 +64,25 @@ std::string job_text(std::string_view json) {
         "progress.message", "group", "key", "unique_key", "ttl", "created_by"}) {
     pairs.emplace_back(name, field(json, name));
   }
-  pairs.emplace_back("tags", joined(json, "tags"));
+  pairs.emplace_back("tags", joined(json, "tags", ", "));
   pairs.emplace_back("content_type", field(json, "content_type"));
   pairs.emplace_back("payload", payload_text(json));
   pairs.emplace_back("result", std::string(client::json_member(json, "result")));
   return list_text(pairs) + history_text(json);
+}
+
+}  // namespace
+
+int print_job(Session& session, const std::string& id, const client::Query& query) {
+  const auto answer =
+      make_client(session)->request("GET", "/v1/jobs/" + client::path_segment(id), query);
+  if (!answer) return report(session, answer.error());
+  if (session.json) {
+    print_json(session, *answer);
+  } else {
+    session.out << job_text(*answer);
+  }
+  return kExitOk;
 }
 
 int print_jobs(Session& session, const std::string& path, const client::Query& filter,

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -17,8 +16,8 @@ namespace weir::cli {
 inline constexpr std::uint64_t kListLimit = 100;
 inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// One job (the server's JSON) for people, with payload, result and attempts when they are there.
-std::string job_text(std::string_view json);
+// Shows one job, with payload, result and attempts when they are there. Returns the exit code.
+int print_job(Session& session, const std::string& id, const client::Query& query);
 
 // Lists jobs page by page from `path`, up to `limit` of them, as a table or as {"jobs":[…]}.
 // Returns the exit code.

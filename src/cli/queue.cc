@@ -56,7 +56,7 @@ std::string queue_text(std::string_view json) {
   pairs.emplace_back("retry", policy.empty() ? field(json, "retry") : policy);
   for (const char* name : {"max_attempts", "lease", "timeout", "ttl", "max_depth", "payload_max",
                            "durability", "claim", "delivery", "order", "completed_retention",
-                           "dead_retention", "dead_letter_queue"}) {
+                           "completed_max", "dead_retention", "dead_letter_queue"}) {
     pairs.emplace_back(name, field(json, name));
   }
   return list_text(pairs);
@@ -70,8 +70,7 @@ int print_queue(Session& session, const Result<std::string>& answer) {
     session.out << queue_text(*answer);
     for (const std::string_view warning :
          client::json_elements(client::json_member(*answer, "warnings"))) {
-      session.err << "weir: " << printable(field(fmt::format("{{\"w\":{}}}", warning), "w"))
-                  << '\n';
+      session.err << "weir: " << printable(plain(warning)) << '\n';
     }
   }
   return kExitOk;
@@ -117,7 +116,8 @@ int simple_verb(Session& session, const std::string& method, const std::string& 
     print_json(session, answer->empty() ? "{}" : *answer);
     return kExitOk;
   }
-  const std::string count = field(*answer, "count");
+  // Only a purge says how many it took: a deleted queue goes on losing its jobs behind the answer.
+  const std::string count = path.ends_with("/purge") ? field(*answer, "removed") : std::string();
   session.out << done << (count.empty() ? "" : fmt::format(": {} jobs", count)) << '\n';
   return kExitOk;
 }

@@ -35,7 +35,8 @@ void add_serve(Command& root) {
       "WEIR_CONFIG";
   command.add_text("--data", "DIR", flags->data,
                    "Data directory (default: $STATE_DIRECTORY or ./weir-data)");
-  command.add_text("--store", "STORE", flags->store, "journal (default), memory or postgres://…");
+  command.add_text("--store", "STORE", flags->store,
+                   "journal (default), or memory, which forgets all at the end");
   command.add_text("--listen", "ADDRESS", flags->listen,
                    "Where to listen (default 127.0.0.1:7350)");
   command.add_text("--probe-listen", "ADDRESS", flags->probe_listen,

@@ -20,14 +20,6 @@ struct Flags {
   std::vector<std::string> scopes, queues;
 };
 
-std::string list_of(std::string_view json, std::string_view name) {
-  std::string out;
-  for (const std::string_view element : client::json_elements(client::json_member(json, name))) {
-    out += (out.empty() ? "" : ",") + field(fmt::format("{{\"v\":{}}}", element), "v");
-  }
-  return out;
-}
-
 std::string json_list(const std::vector<std::string>& values) {
   std::string out = "[";
   for (const std::string& value : values) out += (out.size() == 1 ? "" : ",") + json_string(value);
@@ -76,8 +68,8 @@ int list_tokens(Session& session) {
        client::json_elements(client::json_member(*answer, "tokens"))) {
     const bool is_revoked = field(token, "revoked") == "true";
     const bool is_expired = field(token, "expired") == "true";
-    const std::string queues = list_of(token, "queues");
-    table.add({field(token, "id"), field(token, "name"), list_of(token, "scopes"),
+    const std::string queues = joined(token, "queues", ",");
+    table.add({field(token, "id"), field(token, "name"), joined(token, "scopes", ","),
                queues.empty() ? "*" : queues, field(token, "created_at"),
                field(token, "expires_at"),
                is_revoked   ? "revoked"
@@ -119,7 +111,7 @@ void add_token(Command& root) {
 
   flags = std::make_shared<Flags>();
   Command& revoke = token.add("revoke", "End a token now");
-  revoke.examples = {"weir token revoke 3f9c2a"};
+  revoke.examples = {"weir token revoke wt_Zk3n9sLw0aQx"};
   revoke.add_text("id", "ID", flags->id, "Id of the token, as ls shows it").required = true;
   revoke.run = [flags](Session& session) {
     const auto answer =

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import threading
 import time
 
 import harness
@@ -68,7 +69,7 @@ class CliTest(harness.Case):
         self.assertEqual(client.post("/v1/claim", {"queues": ["emails"]}).json["jobs"], [])
         self.run_ok("queue", "resume", "emails")
         self.assertEqual(len(client.post("/v1/claim", {"queues": ["emails"]}).json["jobs"]), 1)
-        self.run_ok("queue", "purge", "emails")
+        self.assertIn("purged: 1 jobs", self.run_ok("queue", "purge", "emails"))
         refused = harness.weir("queue", "rm", "emails", url=self.running.url)
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn("emails", self.run_ok("queue", "ls"))
@@ -150,7 +151,6 @@ class CliTest(harness.Case):
         def one():
             nonlocal line
             line = follower.stdout.readline()
-        import threading
         reader = threading.Thread(target=one)
         reader.start()
         end = time.monotonic() + 30
