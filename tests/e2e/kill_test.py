@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 in mid-run, over and over, with mixed producers and workers; the history checker judges the whole run.
 
-WEIR_KILL_CYCLES sets how many times (20 by default; script/soak runs more), WEIR_SEED repeats a run.
+WEIR_KILL_CYCLES sets how many times (20 by default), WEIR_SEED repeats a run.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Producers and workers that keep what they saw outside the server, for the kill loop and the soak."""
+"""Producers and workers that keep what they saw outside the server, for the kill loop."""
 import hashlib
 import http.client
 import itertools
@@ -44,9 +44,7 @@ class Load:
             self.note(type="info", call=call, process=process, op=op, at=time.monotonic())
             return None
         at = time.monotonic()
-        if answer.status >= 500:  # refused while stopping or full: nothing was done, by contract
-            self.note(type="fail", call=call, process=process, op=op, at=at)
-        elif answer.status >= 400:
+        if answer.status >= 400:  # refused, also while stopping or full: nothing was done, by contract
             self.note(type="fail", call=call, process=process, op=op, at=at)
         else:
             self.note(type="ok", call=call, process=process, op=op, at=at, **(keep(answer) if keep else {}))
