@@ -49,8 +49,8 @@ TEST(RetryTest, what_a_written_policy_leaves_open_is_filled_and_no_more) {
   const RetryPolicy formula = complete_retry_policy({.base_ms = 1'000, .factor = 3});
   EXPECT_EQ(formula.max_attempts, 5U);
   EXPECT_EQ(formula.cap_ms, 0);  // a formula must name its cap
-  const RetryPolicy named = complete_retry_policy(
-      {.delays_ms = {1'000}, .cap_ms = 2'000, .max_attempts = 9});
+  const RetryPolicy named =
+      complete_retry_policy({.delays_ms = {1'000}, .cap_ms = 2'000, .max_attempts = 9});
   EXPECT_EQ(named.max_attempts, 9U);
   EXPECT_EQ(named.cap_ms, 2'000);
 }
