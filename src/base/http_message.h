@@ -36,6 +36,9 @@ struct HttpResponse {
   bool close = false;  // close the connection after this answer
 };
 
+// Is a host, without brackets and port, always this machine itself: localhost, 127.0.0.0/8, ::1?
+bool is_loopback_host(std::string_view host);
+
 // Where a handler puts its answer; used on the I/O thread only, exactly one of respond or
 // begin_stream.
 class HttpResponder {

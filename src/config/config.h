@@ -34,7 +34,7 @@ struct ServerConfig {
   std::string tls_cert;
   std::string tls_key;
   bool insecure_plaintext = false;
-  std::vector<std::string> allowed_hosts;    // besides the address listened on and localhost
+  std::vector<std::string> allowed_hosts;    // besides localhost and loopback addresses
   std::vector<std::string> allowed_origins;  // other web origins that may call
   std::uint64_t disk_max_bytes = 0;          // 0: as much as there is
   std::uint64_t cache_bytes = 64ULL << 20;

@@ -85,7 +85,7 @@ const std::vector<Field<ServerConfig>>& server_fields() {
        [](const Value& v, ServerConfig& c) { return put(to_text(v), c.tls_key); }},
       {"insecure_plaintext", "false", "allow an address beyond loopback without TLS",
        [](const Value& v, ServerConfig& c) { return put(to_bool(v), c.insecure_plaintext); }},
-      {"allowed_hosts", "[]", "Host headers accepted besides localhost and the address listened on",
+      {"allowed_hosts", "[]", "Host headers accepted besides localhost and loopback addresses",
        [](const Value& v, ServerConfig& c) { return put(to_texts(v), c.allowed_hosts); }},
       {"allowed_origins", "[]", "web origins that may call from a browser",
        [](const Value& v, ServerConfig& c) { return put(to_texts(v), c.allowed_origins); }},

@@ -3,6 +3,7 @@
 // for by name).
 #include <fmt/format.h>
 
+#include "base/http_message.h"
 #include "server/listen_rule.h"
 #include "server/serve.h"
 
@@ -13,7 +14,7 @@ bool is_loopback_address(const std::string& address) {
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  return is_loopback_host(host);
 }
 
 std::string listening_problem(const config::ServerConfig& server, bool has_tokens) {

@@ -122,7 +122,7 @@ TEST(HttpDoorScopes, another_namespace_is_not_there) {
 TEST(HttpDoorHosts, names_that_are_not_ours_are_refused) {
   TestDoor t({.allowed_hosts = {"queue.example"}});
   for (const char* host : {"localhost", "localhost:7350", "LOCALHOST", "127.0.0.1:7350",
-                           "[::1]:7350", "queue.example:80"}) {
+                           "127.0.0.2:7350", "[::1]:7350", "queue.example:80"}) {
     EXPECT_EQ(t.ask("GET", "/livez", {}, {{"host", host}})->status(), 200) << host;
   }
   for (const char* host : {"", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io",

@@ -25,16 +25,12 @@ std::string_view host_name(std::string_view host) {
   return host.substr(0, host.find(':'));
 }
 
-bool is_loopback_name(std::string_view name) {
-  return equals_ignore_case(name, "localhost") || name == "127.0.0.1" || name == "::1";
-}
-
 // A page of any site can make a browser send here under a name that resolves to us (DNS rebinding):
 // only names that are ours are answered. A listener open to the network has tokens; there an empty
 // list means any name.
 Result<void> check_host(const HttpDoorOptions& options, const HttpRequest& head) {
   const std::string_view name = host_name(head.header("host"));
-  if (is_loopback_name(name)) return {};
+  if (is_loopback_host(name)) return {};
   if (!options.is_loopback && options.allowed_hosts.empty()) return {};
   for (const std::string& allowed : options.allowed_hosts) {
     if (equals_ignore_case(name, host_name(allowed))) return {};
@@ -237,21 +233,21 @@ void Call::submit(core::Command command, Render render) {
   if (!taken) refuse(taken.error());
 }
 
-bool Call::is_visible(const engine::JobView& view) const {
-  if (!caller_.may_touch(view.queue_name)) return false;
+Result<void> Call::check_visible(const engine::JobView& view) const {
   const core::Queue* queue = engine().find_queue(view.queue_name, caller_.principal.namespace_id);
-  return queue != nullptr && queue->id == view.job.queue;
+  if (queue == nullptr || queue->id != view.job.queue) {
+    return failure(ErrorCode::not_found, fmt::format("there is no job {}", view.job.id.value));
+  }
+  // Without the queue's name: ids are easy to guess, names may be telling.
+  if (caller_.may_touch(view.queue_name)) return {};
+  return failure(ErrorCode::permission_denied, "the token does not reach the queue of this job");
 }
 
 Result<engine::JobView> Call::visible_job() {
   WEIR_TRY_ASSIGN(const core::JobId id, parse_job_id(parameter_));
   WEIR_TRY_ASSIGN(engine::JobView view, engine().job(id));
-  if (is_visible(view)) return view;
-  const core::Queue* queue = engine().find_queue(view.queue_name, caller_.principal.namespace_id);
-  if (queue == nullptr || queue->id != view.job.queue) {
-    return failure(ErrorCode::not_found, fmt::format("there is no job {}", id.value));
-  }
-  return failure(ErrorCode::permission_denied, "the token does not reach the queue of this job");
+  WEIR_TRY(check_visible(view));
+  return view;
 }
 
 Result<void> Call::check_reach(core::JobId id) {
@@ -259,11 +255,7 @@ Result<void> Call::check_reach(core::JobId id) {
   const Result<engine::JobView> view = engine().job(id);
   // A job that is gone is the core's to answer: a true token of it gives `gone`.
   if (!view) return {};
-  const core::Queue* queue = engine().find_queue(view->queue_name, caller_.principal.namespace_id);
-  if (queue == nullptr || queue->id != view->job.queue) {
-    return failure(ErrorCode::not_found, fmt::format("there is no job {}", id.value));
-  }
-  return authorize(caller_, 0, view->queue_name);
+  return check_visible(*view);
 }
 
 Result<core::JobId> Call::reachable_job() {

@@ -113,8 +113,8 @@ class Call : public std::enable_shared_from_this<Call> {
   // token proves the rest and a job that is gone must be told from one that never was.
   Result<core::JobId> reachable_job();
   Result<void> check_reach(core::JobId id);
-  // May the caller see it? For rows of lists.
-  bool is_visible(const engine::JobView& view) const;
+  // May the caller see it? Errors: not_found (another namespace's), permission_denied (its queue).
+  Result<void> check_visible(const engine::JobView& view) const;
 
  private:
   static HttpResponse problem_of(const Error& error);

@@ -160,7 +160,7 @@ Result<std::string> write_page(Call& call, ListRequest list, ShowParts parts) {
     WEIR_TRY_ASSIGN(const engine::Engine::JobPage page, call.engine().list_jobs(list.scan));
     next = page.next_after_id;
     for (const engine::JobView& view : page.jobs) {
-      if (!call.is_visible(view)) continue;
+      if (!call.check_visible(view)) continue;
       // A job that went between the scan and the read is left out, one that is damaged is shown
       // without its parts.
       if (Result<void> written = write_shown(out, call.engine(), view, parts, false); !written) {
