@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "base/log.h"
 #include "engine/impl.h"
 #include "engine/inspect.h"
 
@@ -49,8 +48,6 @@ Result<bool> Engine::run_turn() {
   if (impl_->stopped) return failure(*impl_->stopped);
   Result<bool> more = impl_->turn();
   if (!more) {
-    log::error("the store has failed and the server stops",
-               {log::field("error", more.error().detail)});
     impl_->stopped = more.error();
     impl_->published.is_stopped = true;
     impl_->published.is_ready = false;

@@ -10,7 +10,7 @@
 namespace weir::server {
 namespace {
 
-// What a person at night wants to know of an opening: what was found, and whether anything was odd.
+// What a person at night wants to know of an opening. What was odd, the store has told already.
 void log_recovery(const store::journal::RecoveryReport& report) {
   if (report.created) {
     log::info("made a new store");
@@ -20,7 +20,6 @@ void log_recovery(const store::journal::RecoveryReport& report) {
             {log::field("commits", report.commits), log::field("bytes", report.bytes),
              log::field("segments", report.segments),
              log::field("clean_stop", report.clean_stop ? "yes" : "no")});
-  if (!report.note.empty()) log::warning(report.note);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "base/prng.h"
 #include "core/limits.h"
 #include "store/journal/housekeeping.h"
@@ -104,7 +103,6 @@ Result<void> JournalStore::start(Now now) {
   RecordWriter(body).identity({.epoch = identity_.epoch, .lease_secret = identity_.lease_secret});
   WEIR_TRY(append_small(body, Reserve::workers, now));
   WEIR_TRY(sync());
-  if (!report_.note.empty()) log::warning("recovery", {log::field("detail", report_.note)});
   return {};
 }
 

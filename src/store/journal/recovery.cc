@@ -252,7 +252,10 @@ Result<void> Recovery::scan(RecoveryReport& report) {
     bool header_is_bad = false;
     WEIR_TRY(check_file(entry, header_is_bad));
     if (header_is_bad) {
-      report.note += fmt::format("{}: its header is damaged. ", slot_path(directory_, entry.slot));
+      const std::string path = slot_path(directory_, entry.slot);
+      report.note += fmt::format("{}: its header is damaged. ", path);
+      log::warning("a segment's header is damaged, its commits are whole",
+                   {log::field("file", path)});
     }
     if (entry.is_active) WEIR_TRY(scan_active(entry, header_is_bad));
   }
