@@ -3,7 +3,7 @@
 //
 // One row per code: its text (also the word on the wire and in the CLI), the HTTP status, whether
 // the same call may be retried, and the process exit code of the CLI. A new code is a new row here;
-// error_test.cc walks the enum, and every door's map switches over it without a default, so that no
+// base_test.cc walks the enum, and every door's map switches over it without a default, so that no
 // door can forget one. When several codes apply to one call, the first in the enum wins.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command answers, as values; each door maps them to its own words. Every case of the
 // variants must be named by the caller. Answers are persistent too (idempotency): their codec is
-// store/codec, their numbers are never reused.
+// answer_codec.cc, their numbers are never reused.
 #pragma once
 
 #include <cstdint>

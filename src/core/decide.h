@@ -57,7 +57,7 @@ void reads(const Request& request, ReadSet& out);
 ChangeSet decide(const View& view, const Request& request, Context& context);
 
 // Binary form of an answer for idempotency entries. Implemented in core/key/answer_codec.cc
-// (versioned; see its header).
+// (versioned; see there).
 std::string encode_answer(const Answer& answer);
 Result<Answer> decode_answer(std::string_view bytes);
 

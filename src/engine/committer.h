@@ -5,8 +5,8 @@
 // One prefetch for all, each decided in order over the changes of those before it, one commit. What
 // the store answers with "guard missed" is decided again from fresh data, together with the later
 // requests that changed nothing: their answer may rest on the change that failed (a later one that
-// was applied had guards of its own, so that it stands). Only jobs have no guard on their queue's
-// existence: a change that makes a queue ends its commit, and what follows goes into the next one.
+// was applied had guards of its own, so that it stands). No guard tells whether a job's queue
+// exists yet: a change that makes a queue ends its commit, and what follows goes into the next one.
 // Nothing is released here: the answers stay in the works.
 #pragma once
 

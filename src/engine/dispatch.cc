@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -89,8 +90,8 @@ Result<void> Dispatcher::sync_enqueues() {
 
 std::vector<Dispatcher::Share> Dispatcher::plan() {
   std::vector<Share> shares;
-  std::map<DemandId, OpenLine>
-      order;  // lines by the demand that is next in them: first come first served over all lines
+  // Lines by the demand that is next in them: first come first served over all lines.
+  std::map<DemandId, OpenLine> order;
   std::uint64_t want = 0;
   std::size_t places = 1;
   for (const auto& [serial, line] : book_.stirred()) {

@@ -4,10 +4,10 @@
 // This header is all that doors see.
 //
 // One turn: read the clock once; decide the commands that have arrived (at most kTurnCommandsMax or
-// kTurnBytesMax), each seeing the changes of those before it; one commit; one sync when an answer
-// waits for it; release the answers in order; then what fell due; then dispatch: allot claimable
-// (and durable) jobs to demands, commit the claims (they ride the next sync unless a queue wants
-// claim = sync or at-most-once), hand out.
+// kTurnBytesMax), each seeing the changes of those before it, in one commit; then what fell due,
+// and a slice of each purge; one sync when an answer waits for it; release the answers in order;
+// then dispatch: allot claimable (and durable) jobs to demands, commit the claims (they ride the
+// next sync unless a queue wants claim = sync or at-most-once), hand out.
 //
 // Thread: all calls on the engine's thread (the I/O loop) unless said otherwise. Callbacks come on
 // the same thread, from inside run_turn() or, for refusals, never from inside submit(): every
@@ -119,8 +119,8 @@ class Engine {
 
   // Puts a command into the mailbox; `answered` is called once, from a later run_turn(), when the
   // answer is durable by the configured rule. Errors: unavailable when the mailbox is full (a
-  // quarter of it is kept for ack, fail, release and extend), or when the server drains and the
-  // command is no ack, fail, release, snooze, extend or progress.
+  // quarter of it is kept for the verbs of lease holders: ack, fail, release, snooze, extend,
+  // progress), or when the server drains and the command is none of these.
   Result<void> submit(core::Request request, AnswerCallback answered);
 
   // Places and withdraws demands. A withdrawn demand swallows nothing: its callback is not called,

@@ -36,7 +36,7 @@ struct GroupLock {
 };
 
 // A remembered request. `scope` is a hash of (token, route, key), `request` a hash of the body. The
-// answer is the encoded core::Answer (store/codec). Stored in the same commit as the effect;
+// answer is the encoded core::Answer (answer_codec.cc). Stored in the same commit as the effect;
 // expires after 24 h of store time.
 struct IdempotencyEntry {
   Hash128 scope;
