@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/history.h"
 
+#include "base/text.h"
+
 namespace weir::store {
 
 namespace {
@@ -12,13 +14,6 @@ std::size_t total_bytes(const std::vector<core::AttemptRecord>& history) {
   std::size_t sum = 0;
   for (const core::AttemptRecord& attempt : history) sum += history_bytes(attempt);
   return sum;
-}
-
-// A cut must not leave half a character behind.
-void cut_text(std::string& text, std::size_t bytes) {
-  if (text.size() <= bytes) return;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
-  text.resize(bytes);
 }
 
 }  // namespace
@@ -33,7 +28,8 @@ void bound_history(std::vector<core::AttemptRecord>& history, std::size_t bytes_
   // Oldest first among the middle ones: what happened last tells most.
   for (std::size_t i = 1; i + 1 < history.size() && bytes > bytes_max; ++i) {
     bytes -= history_bytes(history[i]);
-    cut_text(history[i].error.message, kCutTextBytes);
+    std::string& message = history[i].error.message;
+    message.resize(cut_utf8(message, kCutTextBytes).size());
     bytes += history_bytes(history[i]);
   }
   std::size_t gone = 0;
