@@ -66,6 +66,37 @@ TEST(Time, leases_that_run_out_are_retried_to_the_bound_and_the_history_says_so)
   }
 }
 
+// B43: what comes back, by a retry or by a lease that ran out, keeps its priority, also over a
+// pause, an edit and a restart; equal priorities stay in order of acceptance.
+TEST(Time, a_retried_or_stalled_job_comes_before_less_urgent_ones) {
+  TestEngine test;
+  const core::NewJob retried{.priority = 25};
+  const core::JobId first = test.enqueue("q", 1, retried)[0];
+  const core::JobId second = test.enqueue("q", 1, retried)[0];
+  const std::vector<core::JobId> others = test.enqueue("q", 100, core::NewJob{.priority = 50});
+  const std::vector<Delivery> held = test.claim("q", 2, 2'000);
+  ASSERT_EQ(held.size(), 2U);
+  test.ask(core::Fail{.job = first,
+                      .token = held[0].claimed.token,
+                      .error = {.error_class = "connection"},
+                      .retry_after_ms = 1'000});
+  const auto next = [&test] {
+    std::vector<Delivery> got = test.claim("q");
+    return got.empty() ? core::JobId{} : got[0].claimed.job.id;
+  };
+  EXPECT_EQ(next(), others[0]);  // while neither is due, work goes on
+  test.pass(5'000);              // the retry is due, the lease of the second has run out
+  test.ask(core::PutQueue{.queue = "q", .patch = {.paused = true}});
+  test.ask(core::Edit{.job = others[99], .priority = 10});
+  test.restart();
+  EXPECT_EQ(next(), core::JobId{});
+  test.ask(core::PutQueue{.queue = "q", .patch = {.paused = false}});
+  EXPECT_EQ(next(), others[99]);
+  EXPECT_EQ(next(), first);
+  EXPECT_EQ(next(), second);
+  for (std::size_t i = 1; i < 99; ++i) EXPECT_EQ(next(), others[i]);
+}
+
 // B09: jobs that are delayed for longer than any lease run once; a job that sends heartbeats is
 // never taken away by age.
 TEST(Time, long_delays_and_long_runs_are_delivered_once) {

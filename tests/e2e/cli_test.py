@@ -170,3 +170,15 @@ class CliTest(harness.Case):
         for name in ("a\nb", "x" * 256, ""):
             done = harness.weir("enqueue", name, "1", url=self.running.url)
             self.assertIn(done.returncode, (2, 65), done.stderr)
+
+    def test_long_numbers_keep_every_digit_on_the_whole_way(self):  # B65
+        payload = ('{"id": 1970670598291982290, "list": [899999999999999990, 130775545883395173, 18446744073709551615], '
+                   '"odd": [1e22, 0.1, -0, 1E+2, 1234567890123456789012345678901234567890]}')
+        job = self.run_json("enqueue", "q", payload)["id"]
+        self.assertIn(payload, self.run_ok("job", "get", job))
+        self.assertIn(payload, self.run_ok("job", "get", job, "--json"))
+        out = self.folder / "out"
+        handler = self.script("handler", f"cat > {out}\nexit 65\n")
+        self.run_ok("work", "--queue", "q", "--drain", "--exec", handler)
+        self.assertEqual(out.read_text(), payload)
+        self.assertIn(payload, self.run_ok("dead", "show", job))
