@@ -60,16 +60,24 @@ function(weir_folder name)
   endif()
 endfunction()
 
+# What is tested is compiled with every sanitizer; undefined behaviour in the test's own text is not worth the time that
+# compiling it so costs (two to five times as long). All test programs share one precompiled header.
+add_library(weir_test_flags INTERFACE)
+if(WEIR_SANITIZE MATCHES "undefined")
+  target_compile_options(weir_test_flags INTERFACE -fno-sanitize=undefined -O0)
+endif()
+if(WEIR_TESTS)
+  add_library(weir_test_headers STATIC ${CMAKE_SOURCE_DIR}/cmake/test_headers.cc)
+  target_link_libraries(weir_test_headers PRIVATE weir_flags weir_test_flags fmt::fmt GTest::gmock GTest::gtest Threads::Threads)
+  target_precompile_headers(weir_test_headers PRIVATE <gtest/gtest.h> <gmock/gmock.h> <string> <vector>)
+endif()
+
 # weir_test(NAME SOURCES ... DEPS ...) declares a GoogleTest program; script/test runs every one of them.
 function(weir_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
-  # What is tested is compiled with every sanitizer; undefined behaviour in the test's own text is not worth the time that
-  # compiling it so costs (two to five times as long).
-  if(WEIR_SANITIZE MATCHES "undefined")
-    target_compile_options(${name} PRIVATE -fno-sanitize=undefined -O0)
-  endif()
-  target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <gmock/gmock.h> <string> <vector>)
+  target_link_libraries(${name} PRIVATE weir_test_flags)
+  target_precompile_headers(${name} REUSE_FROM weir_test_headers)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
