@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the precompiled header that every test program shares; has no code of its own.
+// Carries the precompiled header that every test program shares; a program, so that it is compiled as they are.
+int main() { return 0; }
