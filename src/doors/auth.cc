@@ -32,6 +32,15 @@ Failure refuse(std::string detail) {
   return failure(ErrorCode::unauthenticated, std::move(detail));
 }
 
+// The caller without a token on an open server.
+constexpr std::string_view kLocalId = "local";
+
+Result<void> check_living(const core::ApiToken& token, WallTime now) {
+  if (token.is_revoked) return refuse("the token was revoked");
+  if (token.expires_at.is_set() && token.expires_at <= now) return refuse("the token has expired");
+  return {};
+}
+
 }  // namespace
 
 bool Caller::has_any(ScopeMask wanted) const {
@@ -49,7 +58,7 @@ Result<Caller> authenticate(const engine::Engine& engine, const AuthOptions& opt
                             std::string_view authorization) {
   if (authorization.empty()) {
     if (is_open(engine, options)) {
-      return Caller{.principal = {.id = "local"}, .scopes = kEveryScope};
+      return Caller{.principal = {.id = std::string(kLocalId)}, .scopes = kEveryScope};
     }
     return refuse("send a token as Authorization: Bearer wt_….…");
   }
@@ -69,12 +78,21 @@ Result<Caller> authenticate(const engine::Engine& engine, const AuthOptions& opt
   const Sha256 kept = token != nullptr ? token->secret_sha256 : Sha256{};
   const bool is_equal = constant_time_equal(as_text(shown), as_text(kept));
   if (token == nullptr || !is_equal) return refuse("the token is not known");
-  if (token->is_revoked) return refuse("the token was revoked");
-  if (token->expires_at.is_set() && token->expires_at <= now)
-    return refuse("the token has expired");
+  WEIR_TRY(check_living(*token, now));
   return Caller{.principal = {.id = token->id, .namespace_id = token->namespace_id},
                 .scopes = token->scopes,
                 .queues = token->queues};
+}
+
+Result<void> check_still_valid(const engine::Engine& engine, const AuthOptions& options,
+                               WallTime now, const Caller& caller) {
+  if (caller.principal.id == kLocalId) {
+    if (is_open(engine, options)) return {};
+    return refuse("the server takes only calls with a token now");
+  }
+  const core::ApiToken* token = engine.find_token(caller.principal.id);
+  if (token == nullptr) return refuse("the token is not known");
+  return check_living(*token, now);
 }
 
 Result<void> authorize(const Caller& caller, ScopeMask wanted, std::string_view queue) {

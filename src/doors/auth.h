@@ -45,6 +45,11 @@ struct AuthOptions {
 Result<Caller> authenticate(const engine::Engine& engine, const AuthOptions& options, WallTime now,
                             std::string_view authorization);
 
+// Does what let the caller in still hold? For answers that come later than their request and for
+// streams: a revoked token gets nothing more. Errors: unauthenticated.
+Result<void> check_still_valid(const engine::Engine& engine, const AuthOptions& options,
+                               WallTime now, const Caller& caller);
+
 // Errors: permission_denied, naming the scope or the pattern that lacks. `queue` empty: no queue in
 // play.
 Result<void> authorize(const Caller& caller, ScopeMask wanted, std::string_view queue = {});

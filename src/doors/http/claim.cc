@@ -36,6 +36,10 @@ void abandon(ClaimState& state) {
 void deliver(Call& call, ClaimState& state, Result<std::vector<engine::Delivery>> got) {
   state.is_delivered = true;
   if (!got) return call.refuse(got.error());
+  if (const Result<void> caller = call.check_caller(); !caller) {
+    state.engine.undelivered(*got);
+    return call.refuse(caller.error());
+  }
   HttpResponse response;
   JsonWriter out(response.body);
   out.begin_object().key("jobs").begin_array();

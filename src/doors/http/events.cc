@@ -21,8 +21,8 @@ struct EventStreams::Stream {
   bool is_gone = false;
 };
 
-EventStreams::EventStreams(engine::Engine& engine, After after)
-    : engine_(engine), after_(std::move(after)) {}
+EventStreams::EventStreams(engine::Engine& engine, After after, MayGoOn may_go_on)
+    : engine_(engine), after_(std::move(after)), may_go_on_(std::move(may_go_on)) {}
 
 EventStreams::~EventStreams() {
   *is_alive_ = false;
@@ -53,6 +53,14 @@ void EventStreams::add(HttpResponderPtr responder, Caller caller, std::string qu
   schedule_beat();
 }
 
+bool EventStreams::goes_on(Stream& stream) const {
+  if (stream.is_gone) return false;
+  if (may_go_on_(stream.caller)) return true;
+  stream.responder->end_stream();
+  stream.is_gone = true;
+  return false;
+}
+
 void EventStreams::send(const core::Event& event, std::string_view queue_name) {
   ++last_id_;
   const std::string_view name =
@@ -63,7 +71,7 @@ void EventStreams::send(const core::Event& event, std::string_view queue_name) {
   write_event(out, event, queue_name);
   text += "\n\n";
   for (const std::shared_ptr<Stream>& stream : streams_) {
-    if (stream->is_gone || !stream->caller.may_touch(queue_name)) continue;
+    if (!goes_on(*stream) || !stream->caller.may_touch(queue_name)) continue;
     if (!stream->queue.empty() && !glob_match(stream->queue, queue_name)) continue;
     const core::Queue* queue =
         engine_.find_queue(queue_name, stream->caller.principal.namespace_id);
@@ -75,7 +83,7 @@ void EventStreams::send(const core::Event& event, std::string_view queue_name) {
 
 void EventStreams::beat() {
   for (const std::shared_ptr<Stream>& stream : streams_) {
-    if (!stream->is_gone && !stream->responder->write(": beat\n\n")) stream->is_gone = true;
+    if (goes_on(*stream) && !stream->responder->write(": beat\n\n")) stream->is_gone = true;
   }
   drop_gone();
 }

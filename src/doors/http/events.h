@@ -22,7 +22,8 @@ inline constexpr std::int64_t kHeartbeatMs = 15 * kMsPerSecond;
 class EventStreams {
  public:
   using After = std::function<void(std::int64_t delay_ms, std::function<void()> task)>;
-  EventStreams(engine::Engine& engine, After after);
+  using MayGoOn = std::function<bool(const Caller& caller)>;  // false ends the caller's stream
+  EventStreams(engine::Engine& engine, After after, MayGoOn may_go_on);
   ~EventStreams();
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
@@ -38,11 +39,14 @@ class EventStreams {
  private:
   struct Stream;
   void send(const core::Event& event, std::string_view queue_name);
+  // False when the stream has ended, or ends here: its client went, or its token does not hold.
+  bool goes_on(Stream& stream) const;
   void drop_gone();
   void schedule_beat();
 
   engine::Engine& engine_;
   After after_;
+  MayGoOn may_go_on_;
   std::vector<std::shared_ptr<Stream>>
       streams_;  // shared_ptr: the responder's callback outlives a removal
   std::uint64_t subscription_ = 0;

@@ -196,6 +196,29 @@ TEST(HttpDoorEvents, what_happens_is_streamed_and_filtered) {
   EXPECT_EQ(t.timers.size(), 2U);
 }
 
+TEST(HttpDoorEvents, a_revoked_token_ends_its_streams_and_its_waiting_calls) {
+  TestDoor t;
+  const std::string admin = t.make_token(31);
+  const std::string worker = t.make_token(31);
+  t.token = worker;
+  const std::string job = t.enqueue("other", R"("delay":"1h")");
+  const Reply stream = t.put("GET", "/v1/events");
+  const Reply claim = t.put("POST", "/v1/claim", R"({"queues":["q"],"wait":"60s"})");
+  const Reply waiting = t.put("GET", "/v1/jobs/" + job + "?wait=60s");
+  t.settle();
+  t.token = admin;
+  t.ask("DELETE", "/v1/tokens/" + worker.substr(0, worker.find('.')));
+  const std::string id = t.enqueue("q");
+  EXPECT_TRUE(stream->has_ended);
+  EXPECT_EQ(stream->streamed.find("event:"), std::string::npos) << stream->streamed;
+  EXPECT_EQ(claim->status(), 401);
+  const Reply shown = t.get("/v1/jobs/" + id);
+  EXPECT_EQ(shown->text("status"), "pending");  // and uncharged
+  EXPECT_EQ(shown->json().at("charged_attempts").as_int64(), 0);
+  t.post("/v1/jobs/" + job + "/cancel");
+  EXPECT_EQ(waiting->status(), 401);
+}
+
 TEST(HttpDoorEvents, a_head_request_gets_a_head_and_no_stream) {
   TestDoor t;
   const Reply reply = t.ask("HEAD", "/v1/events");

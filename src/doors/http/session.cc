@@ -258,6 +258,10 @@ Result<void> Call::check_reach(core::JobId id) {
   return check_visible(*view);
 }
 
+Result<void> Call::check_caller() const {
+  return check_still_valid(door_.engine, door_.auth(), door_.wall_now(), caller_);
+}
+
 Result<core::JobId> Call::reachable_job() {
   WEIR_TRY_ASSIGN(const core::JobId id, parse_job_id(parameter_));
   WEIR_TRY(check_reach(id));
@@ -267,7 +271,11 @@ Result<core::JobId> Call::reachable_job() {
 }  // namespace http
 
 HttpDoor::Impl::Impl(engine::Engine& the_engine, HttpDoorOptions the_options)
-    : engine(the_engine), options(std::move(the_options)), events(the_engine, options.after) {
+    : engine(the_engine),
+      options(std::move(the_options)),
+      events(the_engine, options.after, [this](const Caller& caller) {
+        return check_still_valid(engine, auth(), wall_now(), caller).has_value();
+      }) {
   if (!options.started_at.is_set()) options.started_at = wall_now();
   openapi = http::print_openapi(options.version);
 }

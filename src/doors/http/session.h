@@ -113,6 +113,8 @@ class Call : public std::enable_shared_from_this<Call> {
   // token proves the rest and a job that is gone must be told from one that never was.
   Result<core::JobId> reachable_job();
   Result<void> check_reach(core::JobId id);
+  // For answers that come later: does the caller's token still hold? Errors: unauthenticated.
+  Result<void> check_caller() const;
   // May the caller see it? Errors: not_found (another namespace's), permission_denied (its queue).
   Result<void> check_visible(const engine::JobView& view) const;
 

@@ -248,7 +248,11 @@ void get_job(const CallPtr& call) {
   });
   *wait_id = call->engine().wait_for_end(view->job.id, *wait_ms, [call, wait_id] {
     *wait_id = 0;
-    call->guarded([&call] { reply_job(*call); });
+    call->guarded([&call] {
+      if (const Result<void> caller = call->check_caller(); !caller)
+        return call->refuse(caller.error());
+      reply_job(*call);
+    });
   });
 }
 
