@@ -290,6 +290,15 @@ std::string reference() {
       "too.\n[defaults]\n";
   for (const auto& field : queue_fields({})) line(field.key, field.fallback, field.meaning);
   line("auto_create", "true", "may the first enqueue create its queue?");
+  text += R"(
+# [queues.NAME]  any key of [defaults] but auto_create
+# [retry.NAME]   delays = ["1m", "10m"], or base = "1s", factor = 2, cap = "15m"
+#                jitter = 0.2, max_attempts = 5
+# [[rules]]      when = { class, code, message (* for any run), http_status = "5xx" }
+#                then = "retry" or "dead", name
+# [pools.NAME]   queues = ["a"], classes = ["P1"], concurrency = 10
+#                exec = ["./command"] or post = "https://…"
+)";
   return text;
 }
 

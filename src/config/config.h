@@ -86,7 +86,8 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 // Reads `text` of the file `file` (both empty: no file) and the WEIR_* variables of `environment`.
 Loaded load(std::string_view file, std::string_view text, const Environment& environment);
 
-// A page of TOML with every key, its default and what it means; `weir check --defaults` prints it.
+// A page of TOML with every key, its default and what it means (named tables as comments); `weir
+// check --defaults` prints it.
 std::string reference();
 
 }  // namespace weir::config
