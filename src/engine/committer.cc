@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "core/limits.h"
-#include "engine/change_bytes.h"
+#include "store/change_bytes.h"
 
 namespace weir::engine {
 namespace {
@@ -145,7 +145,7 @@ std::size_t Committer::decide(std::span<Work> works, const std::vector<std::size
       unwritten_.push_back(i);
       continue;
     }
-    const std::size_t weight = change_bytes(change);
+    const std::size_t weight = store::change_bytes(change);
     if (!changes_.empty() && bytes + weight > core::kTurnBytesMax) {
       carried_ = std::move(change);
       return next;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/change_bytes.h"
+#include "store/change_bytes.h"
 #include "store/store.h"
 
 namespace weir::engine {
@@ -57,7 +57,7 @@ class TestStore final : public store::Store {
     ++commits;
     largest_commit = std::max(largest_commit, changes.size());
     std::size_t bytes = 0;
-    for (const core::ChangeSet& change : changes) bytes += change_bytes(change);
+    for (const core::ChangeSet& change : changes) bytes += store::change_bytes(change);
     heaviest_commit = std::max(heaviest_commit, bytes);
     log.push_back("commit " + std::to_string(changes.size()));
     commit_nows.push_back(now);

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/digest.h"
+#include "store/change_bytes.h"
 #include "support/random_entity.h"
 #include "support/seed.h"
 
@@ -70,6 +71,33 @@ TEST_F(CodecTest, every_record_survives) {
       ASSERT_EQ("before" + again, bytes) << codec.name << ", " << repeat();
     }
   });
+}
+
+TEST_F(CodecTest, a_change_weighs_at_least_what_its_records_take) {
+  for (int round = 0; round < kRounds; ++round) {
+    core::ChangeSet change;
+    core::JobChange& job = change.jobs.emplace_back();
+    job.after = test::random_job(prng_);
+    job.body = test::random_body(prng_);
+    job.attempt = test::random_attempt(prng_);
+    change.queues.push_back({.after = test::random_queue(prng_)});
+    change.unique_keys.push_back({.after = test::random_unique_key(prng_)});
+    change.group_locks.push_back({.after = test::random_group_lock(prng_)});
+    change.idempotency.push_back({.after = test::random_idempotency(prng_)});
+    change.tokens.push_back({.after = test::random_token(prng_)});
+    change.audit.push_back(test::random_audit(prng_));
+    std::string bytes;
+    encode_job(job.after, bytes);
+    encode_body(*job.body, bytes);
+    encode_attempt(*job.attempt, bytes);
+    encode_queue(change.queues[0].after, bytes);
+    encode_unique_key(change.unique_keys[0].after, bytes);
+    encode_group_lock(change.group_locks[0].after, bytes);
+    encode_idempotency(change.idempotency[0].after, bytes);
+    encode_token(change.tokens[0].after, bytes);
+    encode_audit(change.audit[0], bytes);
+    ASSERT_GE(change_bytes(change), bytes.size()) << repeat();
+  }
 }
 
 TEST_F(CodecTest, every_cut_and_every_trailing_byte_is_corruption) {

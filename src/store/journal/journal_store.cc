@@ -8,6 +8,7 @@
 
 #include "base/prng.h"
 #include "core/limits.h"
+#include "store/change_bytes.h"
 #include "store/journal/housekeeping.h"
 #include "store/journal/replay.h"
 
@@ -15,28 +16,6 @@ namespace weir::store::journal {
 namespace {
 
 constexpr std::uint32_t kQueueIdBlock = 1024;
-constexpr std::size_t kJobOverheadBytes = 512;  // generously, besides the texts
-
-// At least what `change_set` takes in a body.
-std::size_t estimate_bytes(const core::ChangeSet& change_set) {
-  std::size_t bytes = 64;
-  for (const core::JobChange& change : change_set.jobs) {
-    bytes += kJobOverheadBytes;
-    if (change.body) {
-      bytes += change.body->payload.size();
-      for (const auto& [name, value] : change.body->headers)
-        bytes += name.size() + value.size() + 8;
-    }
-    if (change.attempt)
-      bytes += change.attempt->error.message.size() + change.attempt->reason.size();
-    if (change.result) bytes += change.result->size();
-  }
-  bytes += change_set.queues.size() * 1024;
-  bytes += (change_set.unique_keys.size() + change_set.group_locks.size()) * 300;
-  for (const core::IdempotencyChange& change : change_set.idempotency)
-    bytes += change.after.answer.size() + 64;
-  return bytes + (change_set.tokens.size() + change_set.audit.size()) * 1024;
-}
 
 }  // namespace
 
@@ -101,7 +80,7 @@ Result<void> JournalStore::start(Now now) {
   if (options_.read_only) return {};
   std::string body;
   RecordWriter(body).identity({.epoch = identity_.epoch, .lease_secret = identity_.lease_secret});
-  WEIR_TRY(append_small(body, Reserve::workers, now));
+  WEIR_TRY(append_small(body, Reserve::start, now));
   WEIR_TRY(sync());
   return {};
 }
@@ -201,7 +180,9 @@ Result<std::uint64_t> JournalStore::commit(std::span<const core::ChangeSet> chan
     }
     WEIR_TRY(stage_all(change_sets, now, Reserve::workers, results, is_open));
     for (std::size_t i = 0; i < change_sets.size(); ++i) {
-      if (is_open[i]) results[i] = CommitResult::refused_full;
+      if (!is_open[i]) continue;
+      results[i] = CommitResult::refused_full;
+      housekeeping_->note_refusal();
     }
   }
   return log_->last_seq() == before ? 0 : log_->last_seq();
@@ -230,8 +211,7 @@ Result<void> JournalStore::stage_all(std::span<const core::ChangeSet> change_set
   stage_->clear();
   for (std::size_t i = 0; i < change_sets.size(); ++i) {
     if (!is_open[i]) continue;
-    if (!staged.empty() &&
-        stage_->body().size() + estimate_bytes(change_sets[i]) > body_bytes_max) {
+    if (!staged.empty() && stage_->body().size() + change_bytes(change_sets[i]) > body_bytes_max) {
       WEIR_TRY_ASSIGN(const bool is_written, flush());
       if (!is_written) return {};
     }

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/change_bytes.h"
+#include "store/change_bytes.h"
 
-namespace weir::engine {
+namespace weir::store {
 namespace {
 
-// Numbers, guards and lengths of one record, without its texts.
-constexpr std::size_t kJobBytes = 256;
-constexpr std::size_t kQueueBytes = 512;
+// Numbers, lengths and the head of one record, without its texts.
+constexpr std::size_t kJobBytes = 320;
 constexpr std::size_t kSmallBytes = 64;
 
+std::size_t texts_bytes(const std::vector<std::string>& texts) {
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size() + 4;
+  return bytes;
+}
+
+std::size_t retry_bytes(const core::RetryPolicy& retry) {
+  return kSmallBytes + retry.name.size() + 10 * retry.delays_ms.size();
+}
+
 std::size_t body_bytes(const core::JobBody& body) {
-  std::size_t bytes = body.payload.size() + body.content_type.size() + body.content_encoding.size();
+  std::size_t bytes =
+      kSmallBytes + body.payload.size() + body.content_type.size() + body.content_encoding.size();
   for (const auto& [name, value] : body.headers) bytes += name.size() + value.size() + 8;
   return bytes;
 }
@@ -27,16 +37,29 @@ std::size_t job_bytes(const core::JobChange& change) {
   std::size_t bytes = kJobBytes + job.kind.size() + job.group.size() + job.limit_key.size() +
                       job.unique_key.size() + job.external_id.size() + job.dead_reason.size() +
                       job.created_by.size();
-  for (const std::string& tag : job.tags) bytes += tag.size() + 2;
+  bytes += texts_bytes(job.tags);
   if (job.lease)
     bytes += kSmallBytes + job.lease->worker_id.size() + job.lease->progress_message.size();
-  if (job.options && job.options->retry) {
-    bytes += job.options->retry->name.size() + 10 * job.options->retry->delays_ms.size();
-  }
+  if (job.options && job.options->retry) bytes += retry_bytes(*job.options->retry);
   if (change.body) bytes += body_bytes(*change.body);
   if (change.attempt) bytes += attempt_bytes(*change.attempt);
   if (change.result) bytes += change.result->size();
   return bytes;
+}
+
+std::size_t queue_bytes(const core::Queue& queue) {
+  return kJobBytes + queue.name.size() + queue.created_by.size() +
+         retry_bytes(queue.settings.retry);
+}
+
+std::size_t token_bytes(const core::ApiToken& token) {
+  return 2 * kSmallBytes + token.id.size() + token.name.size() + token.created_by.size() +
+         texts_bytes(token.queues);
+}
+
+std::size_t audit_bytes(const core::AuditRecord& record) {
+  return kSmallBytes + record.principal.size() + record.action.size() + record.subject.size() +
+         record.reason.size();
 }
 
 }  // namespace
@@ -48,18 +71,12 @@ std::size_t change_bytes(const core::ChangeSet& change) {
     bytes += kSmallBytes + key.after.key.size();
   for (const core::GroupLockChange& lock : change.group_locks)
     bytes += kSmallBytes + lock.after.group.size();
-  for (const core::QueueChange& queue : change.queues)
-    bytes += kQueueBytes + queue.after.name.size();
+  for (const core::QueueChange& queue : change.queues) bytes += queue_bytes(queue.after);
   for (const core::IdempotencyChange& entry : change.idempotency)
     bytes += kSmallBytes + entry.after.answer.size();
-  for (const core::ApiTokenChange& token : change.tokens) {
-    bytes += kJobBytes + token.after.name.size();
-    for (const std::string& queue : token.after.queues) bytes += queue.size();
-  }
-  for (const core::AuditRecord& audit : change.audit) {
-    bytes += kSmallBytes + audit.principal.size() + audit.subject.size() + audit.reason.size();
-  }
+  for (const core::ApiTokenChange& token : change.tokens) bytes += token_bytes(token.after);
+  for (const core::AuditRecord& record : change.audit) bytes += audit_bytes(record);
   return bytes;
 }
 
-}  // namespace weir::engine
+}  // namespace weir::store
