@@ -33,7 +33,7 @@ TEST_MAY_SEE = {"engine": {"store/memory"}, "doors": {"store/memory", "net"}, "w
 LIBRARIES = {
     r"<boost/asio": {"net"}, r"<llhttp": {"net"}, r"<curl/": {"net"}, r"<openssl/ssl": {"net"},
     r"<spdlog/": {"base"}, r"<toml\+\+": {"config"}, r"<CLI/": {"cli"}, r"<prometheus/": {"engine"},
-    r"<simdjson": {"doors"}, r"<libpq": {"store/postgres"},
+    r"<libpq": {"store/postgres"},
 }
 
 # Headers that no other folder includes; they may include what their folder is for.
