@@ -73,7 +73,12 @@ struct Published {
   std::atomic<bool> is_ready{false};
   std::atomic<bool> is_draining{false};
   std::atomic<bool> is_stopped{false};  // the store has failed
-  std::atomic<std::int64_t> last_turn_boot_ms{0};
+  // "ready", or why it takes no jobs: "stopped", "draining", "starting".
+  std::string_view readiness() const {
+    if (is_stopped) return "stopped";
+    if (is_draining) return "draining";
+    return is_ready ? "ready" : "starting";
+  }
   // The text of /metrics, replaced at most once a second by the engine. shared_ptr: a scrape keeps
   // the text it reads.
   std::shared_ptr<const std::string> metrics() const { return std::atomic_load(&metrics_); }

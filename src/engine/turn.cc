@@ -99,7 +99,6 @@ std::int64_t Engine::Impl::next_turn_in_ms() const {
 
 void Engine::Impl::publish(bool at_once) {
   const std::int64_t boot_ms = state.time.boot_ms();
-  published.last_turn_boot_ms = boot_ms;
   published.is_draining = is_draining;
   if (!at_once && boot_ms - published_boot_ms < kMetricsEveryMs) return;
   published_boot_ms = boot_ms;

@@ -36,11 +36,10 @@ class ProbeHandler final : public HttpHandler {
     if (request.method != "GET" && request.method != "HEAD")
       return plain(405, "only GET is served here\n");
     if (path == "/livez")
-      return published_.is_stopped ? plain(503, "the store has failed\n") : plain(200, "ok\n");
+      return published_.is_stopped ? plain(503, "stopped\n") : plain(200, "alive\n");
     if (path == "/readyz") {
-      if (published_.is_stopped) return plain(503, "the store has failed\n");
-      if (published_.is_draining) return plain(503, "draining\n");
-      return published_.is_ready ? plain(200, "ok\n") : plain(503, "starting\n");
+      const std::string word(published_.readiness());
+      return plain(word == "ready" ? 200 : 503, word + "\n");
     }
     if (path == "/metrics") {
       HttpResponse response = plain(200, *published_.metrics());

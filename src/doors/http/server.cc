@@ -51,11 +51,8 @@ void get_livez(const CallPtr& call) {
 }
 
 void get_readyz(const CallPtr& call) {
-  const engine::Published& published = call->engine().published();
-  if (published.is_stopped.load()) return call->reply(probe(false, "stopped"));
-  if (published.is_draining.load()) return call->reply(probe(false, "draining"));
-  const bool is_ready = published.is_ready.load();
-  call->reply(probe(is_ready, is_ready ? "ready" : "starting"));
+  const std::string_view word = call->engine().published().readiness();
+  call->reply(probe(word == "ready", word));
 }
 
 void get_metrics(const CallPtr& call) {
