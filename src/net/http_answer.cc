@@ -131,9 +131,10 @@ HttpResponse http_refusal(int status, std::string_view detail) {
   HttpResponse response;
   response.status = status;
   response.content_type = "application/problem+json";
+  const std::string_view code = to_string(code_of(status));
   response.body = fmt::format(
-      R"({{"type":"about:blank","title":{},"status":{},"code":"{}","detail":{}}})",
-      json_string(http_reason(status)), status, to_string(code_of(status)), json_string(detail));
+      R"({{"type":"urn:weir:error:{}","title":{},"status":{},"code":"{}","detail":{}}})", code,
+      json_string(http_reason(status)), status, code, json_string(detail));
   response.close = true;
   return response;
 }
