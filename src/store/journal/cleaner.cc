@@ -52,7 +52,14 @@ Result<void> Housekeeping::move_slice(Now now, std::uint64_t budget_bytes) {
 
 Result<void> Housekeeping::flush_moves(Now now) {
   if (moved_.empty()) return {};
-  auto at = store_.append(SegmentKind::cold, Reserve::cleaner, body_, now);
+  auto at = store_.append(SegmentKind::cold, Reserve::none, body_, now);
+  // While full the reserve is for the snapshots, which give segments back: moves go beside them,
+  // little at a time.
+  const bool may_use_reserve = moved_bytes_ + body_.size() <= store_.options_.segment_bytes / 4;
+  if (!at && at.error().code == ErrorCode::store_full && may_use_reserve) {
+    moved_bytes_ += body_.size();
+    at = store_.append(SegmentKind::hot, Reserve::cleaner, body_, now);
+  }
   if (at) {
     for (const Moved& moved : moved_) {
       RecordParts parts = moved.parts;

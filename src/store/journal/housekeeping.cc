@@ -12,14 +12,18 @@ namespace {
 constexpr std::int64_t kIdleMs = 500;
 constexpr std::uint64_t kSliceBytes = 64u << 10;          // about 200 us of encoding
 constexpr std::size_t kSnapshotCommitBytes = 256u << 10;  // small partitions share commits
-constexpr std::uint64_t kFullRetryBytes = 64u << 10;      // while full, cycles follow small changes
+// While full, cycles follow small changes, and go four times as fast as work does: a round of
+// snapshots must end before the reserve does.
+constexpr std::uint64_t kFullRetryBytes = 64u << 10;
+constexpr std::uint64_t kFullSpeed = 4;
 
 }  // namespace
 
 Result<bool> Housekeeping::work(Now now) {
   WEIR_TRY_ASSIGN(const bool more_spares, store_.log_->prepare_spares());
   const std::uint64_t written = store_.stats_.bytes_written;
-  const std::uint64_t budget = std::max(kSliceBytes, written - written_at_last_slice_);
+  const std::uint64_t speed = store_.log_->is_full() ? kFullSpeed : 1;
+  const std::uint64_t budget = speed * std::max(kSliceBytes, written - written_at_last_slice_);
   WEIR_TRY_ASSIGN(const bool has_sealed, seal(now));
   for (const core::JobId id : store_.index_->take_fold_wanted()) to_move_.push_back(id);
   if (phase_ == Phase::idle) plan();
@@ -69,13 +73,14 @@ void Housekeeping::plan() {
   std::uint64_t used = 0;
   for (const SegmentInfo& segment : segments) used += segment.used_bytes;
   const std::uint64_t live = store_.index_->use().total_bytes() + snapshot_bytes_;
-  next_cycle_at_bytes_ = written + (is_full ? kFullRetryBytes : segment_bytes / 8);
+  next_cycle_at_bytes_ = written + rest_bytes();
   if (used <= live + live / 2 + segment_bytes && !is_full) return;
   if (segments.size() <= 1) return;
   choose_victims(segments);
   next_slot_ = 0;
   is_walking_ended_ = false;
   has_walked_ = victims_.empty();
+  moved_bytes_ = 0;
   phase_ = Phase::moving;
 }
 
@@ -137,6 +142,10 @@ Result<void> Housekeeping::snapshot_slice(Now now, std::uint64_t budget_bytes) {
     round_end_seq_ = store_.log_->last_seq();
     ++store_.stats_.snapshots;
     phase_ = Phase::freeing;
+    // While full, a segment that fills up during a round is given back by the next one: two rounds,
+    // what work writes meanwhile, and a rest must fit into the reserve.
+    WEIR_TRY(store_.log_->set_cleaner_reserve(
+        1 + static_cast<std::size_t>(3 * snapshot_bytes_ / store_.options_.segment_bytes)));
   }
   return {};
 }
@@ -169,10 +178,16 @@ Result<void> Housekeeping::free_segments() {
     return {};
   }
   phase_ = Phase::idle;
-  next_cycle_at_bytes_ =
-      store_.stats_.bytes_written +
-      (store_.log_->is_full() ? kFullRetryBytes : store_.options_.segment_bytes / 8);
+  next_cycle_at_bytes_ = store_.stats_.bytes_written + rest_bytes();
   return {};
+}
+
+// What may be written between two cycles. While full it is little, but not nothing beside what a
+// cycle writes itself.
+std::uint64_t Housekeeping::rest_bytes() const {
+  const std::uint64_t segment_bytes = store_.options_.segment_bytes;
+  if (!store_.log_->is_full()) return segment_bytes / 8;
+  return std::max(std::min(kFullRetryBytes, segment_bytes / 16), snapshot_bytes_ / 4);
 }
 
 }  // namespace weir::store::journal

@@ -34,6 +34,10 @@ class Housekeeping {
   // One slice. True when there is more to do at once. Errors: io_error.
   Result<bool> work(Now now);
 
+  // A worker's change found no room: a cycle begins at the next slice, however little was written
+  // since the last one.
+  void note_refusal() { next_cycle_at_bytes_ = 0; }
+
   // Bytes of the last whole set of snapshots: living data too.
   std::uint64_t snapshot_bytes() const { return snapshot_bytes_; }
 
@@ -48,6 +52,7 @@ class Housekeeping {
 
   Result<bool> seal(Now now);
   void plan();
+  std::uint64_t rest_bytes() const;
   void choose_victims(const std::vector<SegmentInfo>& segments);
   Result<void> move_slice(Now now, std::uint64_t budget_bytes);
   Result<void> flush_moves(Now now);
@@ -73,6 +78,7 @@ class Housekeeping {
   std::deque<core::JobId> to_move_;
   std::string body_;
   std::vector<Moved> moved_;
+  std::uint64_t moved_bytes_ = 0;  // in this cycle, while full
 
   std::uint32_t next_partition_ = 0;
   std::uint64_t round_begin_seq_ = 0;  // every snapshot of the round is younger

@@ -213,5 +213,66 @@ TEST(HousekeepingTest, a_full_disk_refuses_lets_work_out_and_recovers_by_itself)
   EXPECT_EQ(driver.result, CommitResult::applied);
 }
 
+// Fills the store under a quota, until a new job is refused.
+void fill(JournalStore& store, StoreDriver& driver, std::size_t payload_bytes) {
+  for (int i = 0; i < 10'000 && driver.result != CommitResult::refused_full; ++i) {
+    driver.enqueue("q", std::string(payload_bytes, 'x'));
+    ASSERT_FALSE(driver.failed) << driver.failed->detail;
+    ASSERT_TRUE(store.work(driver.now));
+  }
+  ASSERT_EQ(driver.result, CommitResult::refused_full);
+}
+
+// Heartbeats write for as long as the disk stays full, far more than the reserve holds.
+TEST(HousekeepingTest, heartbeats_go_on_for_ever_while_the_disk_is_full) {
+  for (const std::size_t payload_bytes : {2000U, 200U, 30'000U}) {
+    MemoryFileSystem memory;
+    JournalOptions options = small_options(kSegment);
+    options.disk_bytes_max = 16 * kSegment;
+    auto store = *JournalStore::open(memory, "/data", options, kTestStart);
+    StoreDriver driver(*store);
+    fill(*store, driver, payload_bytes);
+    const auto claimed = driver.claim();
+    ASSERT_TRUE(claimed);
+    for (int i = 0; i < 2'000; ++i) {
+      driver.run(core::Extend{claimed->job.id, claimed->token, std::nullopt});
+      ASSERT_EQ(driver.result, CommitResult::applied) << payload_bytes << " after " << i;
+      ASSERT_TRUE(store->work(driver.now));
+    }
+  }
+}
+
+// The reserve used up to the last block, then a kill: the store opens, and comes out of it.
+TEST(HousekeepingTest, a_store_without_any_room_opens_and_frees_what_is_dead) {
+  MemoryFileSystem memory;
+  JournalOptions options = small_options(kSegment);
+  options.disk_bytes_max = 16 * kSegment;
+  auto store = *JournalStore::open(memory, "/data", options, kTestStart);
+  auto driver = std::make_unique<StoreDriver>(*store);
+  fill(*store, *driver, 2000);
+  const auto claimed = driver->claim();
+  ASSERT_TRUE(claimed);
+  const core::Extend heartbeat{claimed->job.id, claimed->token, std::nullopt};
+  for (int i = 0; i < 10'000 && driver->result == CommitResult::applied; ++i) {
+    driver->run(heartbeat);  // and nobody cleans
+  }
+  ASSERT_EQ(driver->result, CommitResult::refused_full);
+  driver.reset();
+  store.reset();
+  for (int start = 0; start < 5; ++start) {
+    auto again = JournalStore::open(memory, "/data", options, kTestStart);
+    ASSERT_TRUE(again) << start << again.error().detail;
+    store = *std::move(again);
+    if (start < 4) store.reset();  // dead again before it could clean anything
+  }
+  driver = std::make_unique<StoreDriver>(*store);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(store->work(driver->now));
+  for (int i = 0; i < 500; ++i) {
+    driver->run(heartbeat);
+    ASSERT_EQ(driver->result, CommitResult::applied) << i;
+    ASSERT_TRUE(store->work(driver->now));
+  }
+}
+
 }  // namespace
 }  // namespace weir::store::journal

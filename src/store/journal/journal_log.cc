@@ -250,6 +250,12 @@ Result<bool> JournalLog::prepare_spares() {
   return more;
 }
 
+Result<void> JournalLog::set_cleaner_reserve(std::size_t segments) {
+  WEIR_TRY(check_running());
+  pool_->set_cleaner_reserve(segments);
+  return {};
+}
+
 bool JournalLog::is_full() const {
   return pool_ != nullptr && pool_->spare_count() == 0 && pool_->is_exhausted();
 }

@@ -41,6 +41,7 @@ class JournalLog final : public Log {
   void unpin(std::uint32_t number) override;
   Result<void> replay_segment(std::uint32_t number, const Replay& replay) override;
   Result<bool> prepare_spares() override;
+  Result<void> set_cleaner_reserve(std::size_t segments) override;
   bool is_full() const override;
   std::uint64_t disk_bytes() const override { return pool_ ? pool_->disk_bytes() : 0; }
   Result<void> copy_to(FileSystem& files, const std::string& target, std::uint64_t seq) override;

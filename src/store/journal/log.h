@@ -91,11 +91,13 @@ struct RecoveryReport {
   std::string note;                              // for people; empty when nothing was odd
 };
 
+// Which of the reserve segments an append may take.
 enum class Reserve : std::uint8_t {
   none,
-  workers,
-  cleaner
-};  // which of the reserve segments an append may take
+  workers,  // their own, then the cleaner's: what is full behind them can be freed from there
+  cleaner,
+  start  // any, also the one for the copy at a start: without its first commit no store opens
+};
 
 class Log {
  public:
@@ -144,6 +146,8 @@ class Log {
   // Zero-fills a piece (at most 1 MiB, direct) of the next spare segment. True when there is more
   // to do. Tries again after the disk was full. Errors: io_error.
   virtual Result<bool> prepare_spares() = 0;
+  // How many segments to keep for the cleaner, at least one.
+  virtual Result<void> set_cleaner_reserve(std::size_t segments) = 0;
   virtual bool is_full() const = 0;  // no spare outside the reserve, and the disk or quota allowed
                                      // none at the last try
   virtual std::uint64_t disk_bytes() const = 0;

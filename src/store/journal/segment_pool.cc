@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 
@@ -13,7 +14,6 @@ namespace weir::store::journal {
 namespace {
 
 constexpr std::string_view kNamePrefix = "segment-";
-constexpr std::size_t kReadyCount = kSpareCount + 3;
 
 // Out of room or descriptors passes by itself; everything else stops the store.
 bool is_passing(const Error& error) {
@@ -49,7 +49,7 @@ void SegmentPool::occupy(std::uint32_t slot) {
 
 Result<void> SegmentPool::adopt(std::uint32_t slot, std::uint64_t size) {
   next_slot_ = std::max(next_slot_, slot + 1);
-  const bool is_surplus = recyclable_.size() + partial_.size() >= kReadyCount;
+  const bool is_surplus = recyclable_.size() + partial_.size() >= ready_count_max();
   if (size > settings_.segment_bytes || is_surplus) {
     return files_.remove(slot_path(settings_.directory, slot));
   }
@@ -63,16 +63,31 @@ Result<void> SegmentPool::adopt(std::uint32_t slot, std::uint64_t size) {
 }
 
 std::size_t SegmentPool::ready_count() const {
-  return spares_.size() + (restart_ ? 1 : 0) + (cleaner_ ? 1 : 0) + (workers_ ? 1 : 0);
+  return spares_.size() + cleaner_.size() + (restart_ ? 1 : 0) + (workers_ ? 1 : 0);
 }
 
 void SegmentPool::put_ready(Ready ready) {
-  for (std::optional<Ready>* place : {&restart_, &cleaner_, &workers_}) {
-    if (place->has_value()) continue;
-    place->emplace(std::move(ready));
-    return;
+  if (!restart_) {
+    restart_ = std::move(ready);
+  } else if (cleaner_.size() < cleaner_count_) {
+    cleaner_.push_back(std::move(ready));
+  } else if (!workers_) {
+    workers_ = std::move(ready);
+  } else {
+    spares_.push_back(std::move(ready));
   }
-  spares_.push_back(std::move(ready));
+}
+
+void SegmentPool::set_cleaner_reserve(std::size_t count) {
+  cleaner_count_ = std::max<std::size_t>(count, 1);
+  while (cleaner_.size() < cleaner_count_ && !spares_.empty()) {
+    cleaner_.push_back(std::move(spares_.back()));
+    spares_.pop_back();
+  }
+  while (cleaner_.size() > cleaner_count_) {
+    spares_.push_back(std::move(cleaner_.back()));
+    cleaner_.pop_back();
+  }
 }
 
 Result<std::uint64_t> SegmentPool::write_header(std::uint32_t slot, File& file) {
@@ -98,7 +113,7 @@ Result<void> SegmentPool::recycle(std::uint32_t slot) {
   return {};
 }
 
-Result<void> SegmentPool::start_filling() {
+Result<void> SegmentPool::start_filling(Quota quota) {
   Filling filling;
   if (!partial_.empty()) {
     filling.slot = partial_.front().first;
@@ -107,7 +122,8 @@ Result<void> SegmentPool::start_filling() {
     filling.slot = next_slot_;
   }
   const std::uint64_t missing = settings_.segment_bytes - filling.done;
-  if (settings_.disk_bytes_max != 0 && disk_bytes_ + missing > settings_.disk_bytes_max) {
+  if (quota == Quota::keep && settings_.disk_bytes_max != 0 &&
+      disk_bytes_ + missing > settings_.disk_bytes_max) {
     return failure(ErrorCode::store_full,
                    fmt::format("{}: the quota of {} bytes is used up", settings_.directory,
                                settings_.disk_bytes_max));
@@ -145,11 +161,11 @@ Result<void> SegmentPool::fill_piece() {
   return {};
 }
 
-Result<bool> SegmentPool::prepare_step() {
+Result<bool> SegmentPool::prepare_step(Quota quota) {
   if (!recyclable_.empty()) {
     WEIR_TRY(recycle(recyclable_.front()));
   } else {
-    if (!filling_) WEIR_TRY(start_filling());
+    if (!filling_) WEIR_TRY(start_filling(quota));
     WEIR_TRY(fill_piece());
   }
   if (!is_complete()) return true;
@@ -159,7 +175,7 @@ Result<bool> SegmentPool::prepare_step() {
 
 Result<bool> SegmentPool::prepare() {
   if (is_complete()) return false;
-  Result<bool> more = prepare_step();
+  Result<bool> more = prepare_step(Quota::keep);
   if (!more && is_passing(more.error())) {
     if (!is_exhausted_) {
       log::warning("no room for another segment", {log::field("detail", more.error().detail)});
@@ -185,12 +201,13 @@ Result<SegmentPool::Ready> SegmentPool::take(Reserve reserve, bool& from_reserve
   if (has) {
     ready = std::move(spares_.front());
     spares_.pop_front();
-  } else if (reserve == Reserve::workers && workers_) {
-    ready = std::move(*workers_);
-    workers_.reset();
-  } else if (reserve == Reserve::cleaner && cleaner_) {
-    ready = std::move(*cleaner_);
-    cleaner_.reset();
+  } else if ((reserve == Reserve::workers || reserve == Reserve::start) && workers_) {
+    ready = std::move(*std::exchange(workers_, std::nullopt));
+  } else if (reserve != Reserve::none && !cleaner_.empty()) {
+    ready = std::move(cleaner_.front());
+    cleaner_.pop_front();
+  } else if (reserve == Reserve::start && restart_) {
+    ready = std::move(*std::exchange(restart_, std::nullopt));
   } else {
     return failure(ErrorCode::store_full,
                    fmt::format("{}: no segment is left", settings_.directory));
@@ -201,18 +218,21 @@ Result<SegmentPool::Ready> SegmentPool::take(Reserve reserve, bool& from_reserve
 
 Result<SegmentPool::Ready> SegmentPool::take_for_restart() {
   while (ready_count() == 0) {
-    WEIR_TRY(prepare_step());
+    // A store that was killed while it started may have used up even this: rather one segment over
+    // the quota than a store that cannot be opened.
+    WEIR_TRY(prepare_step(Quota::exceed));
   }
   Ready ready;
   if (!spares_.empty()) {
     ready = std::move(spares_.front());
     spares_.pop_front();
   } else {
-    for (std::optional<Ready>* place : {&restart_, &workers_, &cleaner_}) {
-      if (!place->has_value()) continue;
-      ready = std::move(**place);
-      place->reset();
-      break;
+    std::optional<Ready>& place = restart_ ? restart_ : workers_;
+    if (place) {
+      ready = std::move(*std::exchange(place, std::nullopt));
+    } else {
+      ready = std::move(cleaner_.front());
+      cleaner_.pop_front();
     }
   }
   used_count_ += 1;
@@ -221,7 +241,7 @@ Result<SegmentPool::Ready> SegmentPool::take_for_restart() {
 
 Result<void> SegmentPool::give_back(std::uint32_t slot) {
   used_count_ -= 1;
-  if (recyclable_.size() + ready_count() < kReadyCount) {
+  if (recyclable_.size() + ready_count() < ready_count_max()) {
     recyclable_.push_back(slot);
     return {};
   }

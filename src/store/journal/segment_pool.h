@@ -59,6 +59,9 @@ class SegmentPool {
   // next call tries again. Errors: io_error.
   Result<bool> prepare();
 
+  // How many files are kept for the cleaner, at least one; spares go there first.
+  void set_cleaner_reserve(std::size_t count);
+
   // Hands out a file, from the spares or the named reserve; makes one when none is ready and the
   // disk allows it. Errors: store_full, io_error.
   Result<Ready> take(Reserve reserve, bool& from_reserve);
@@ -85,11 +88,13 @@ class SegmentPool {
 
   std::size_t ready_count() const;
   bool is_complete() const {
-    return spares_.size() >= kSpareCount && restart_ && cleaner_ && workers_;
+    return spares_.size() >= kSpareCount && restart_ && cleaner_.size() >= cleaner_count_ &&
+           workers_;
   }
-  Result<bool> prepare_step();
+  enum class Quota : std::uint8_t { keep, exceed };
+  Result<bool> prepare_step(Quota quota);
   Result<void> recycle(std::uint32_t slot);
-  Result<void> start_filling();
+  Result<void> start_filling(Quota quota);
   Result<void> fill_piece();
   Result<std::uint64_t> write_header(std::uint32_t slot, File& file);
   void put_ready(Ready ready);
@@ -97,7 +102,12 @@ class SegmentPool {
   FileSystem& files_;
   const Settings settings_;
   Prng& prng_;
-  std::optional<Ready> restart_, cleaner_, workers_;
+  // Spares, one for a start, those for the cleaner, one for workers.
+  std::size_t ready_count_max() const { return kSpareCount + 2 + cleaner_count_; }
+
+  std::optional<Ready> restart_, workers_;
+  std::deque<Ready> cleaner_;
+  std::size_t cleaner_count_ = 1;
   std::deque<Ready> spares_;
   std::deque<std::uint32_t> recyclable_;  // whole files, header to be renewed
   std::deque<std::pair<std::uint32_t, std::uint64_t>> partial_;  // slot, bytes written
