@@ -9,7 +9,6 @@ import ssl
 import subprocess
 import threading
 import time
-import urllib.request
 
 import harness
 
@@ -273,8 +272,7 @@ class ResourceTest(harness.Case):
     def test_probes_answer_on_their_own_port(self):
         server = self.server()
         for path in ("/livez", "/readyz", "/metrics"):
-            with urllib.request.urlopen(f"http://{server.probe_address}{path}", timeout=30) as answer:
-                self.assertEqual(answer.status, 200)
+            self.assertEqual(harness.Client(server.probe_address).get(path).status, 200)
 
 
 class BackupTest(harness.Case):
