@@ -332,6 +332,28 @@ TEST(HttpConnection, chunks_are_counted_against_the_limit) {
   EXPECT_TRUE(f.handler.requests.empty());
 }
 
+TEST(HttpConnection, framing_of_chunks_has_a_limit_of_its_own) {
+  for (const char* const endless : {"64;", "64;a=\"", "0"}) {
+    Fixture f;
+    f.feed("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" +
+           std::string(endless[0] == '0' ? "" : endless));
+    std::string out;
+    for (int i = 0; i < 100 && out.empty(); ++i) {
+      out = f.feed(std::string(1000, endless[0] == '0' ? '0' : 'a'));
+    }
+    EXPECT_TRUE(out.starts_with("HTTP/1.1 400 ")) << endless << out;
+    EXPECT_TRUE(f.connection.should_close());
+  }
+  // The smallest chunks still pass, and each body has the whole allowance.
+  Fixture f;
+  f.handler.body_bytes_max = 20'000;
+  for (int request = 0; request < 3; ++request) {
+    f.feed("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 10'000; ++i) f.feed("1\r\nx\r\n");
+    EXPECT_TRUE(f.feed("0\r\n\r\n").starts_with("HTTP/1.1 200 "));
+  }
+}
+
 TEST(HttpConnection, a_head_over_its_limits_gets_431) {
   Fixture long_value;
   EXPECT_TRUE(long_value.feed("GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(65 * 1024, 'a'))

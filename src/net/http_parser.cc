@@ -9,6 +9,14 @@
 #include "base/text.h"
 
 namespace weir::net {
+namespace {
+
+// llhttp takes chunk extensions and leading zeros of any length; neither counts as body. Chunks of
+// one byte (five of framing each) still pass.
+constexpr std::size_t kFramingBytesMax = 16 * 1024;
+constexpr std::size_t kFramingBytesPerBodyByte = 8;
+
+}  // namespace
 
 // llhttp calls these from C. They only collect; every stop is a pause, and the handler is called
 // from outside.
@@ -149,8 +157,15 @@ HttpParser::Event HttpParser::next_in_head(std::string_view& in) {
 }
 
 HttpParser::Event HttpParser::next_in_body(std::string_view& in) {
+  const std::size_t bytes_before = in.size() + request_.body.size();
   const Event event = execute(in);
-  if (event != Event::need_more || !machine_->last_chunk) return event;
+  if (event == Event::error) return event;
+  // What left the input without becoming body.
+  framing_bytes_ += bytes_before - in.size() - request_.body.size();
+  if (framing_bytes_ > kFramingBytesMax + kFramingBytesPerBodyByte * request_.body.size()) {
+    return fail(400, "the chunks of the body are more framing than content");
+  }
+  if (event == Event::message || !machine_->last_chunk) return event;
   machine_->last_chunk = false;
   machine_->is_trailer = true;
   scanner_.start_trailer();
@@ -239,6 +254,7 @@ HttpParser::Event HttpParser::check_head() {
     traits_.has_unknown_expectation = !equals_ignore_case(expect, "100-continue");
   }
   phase_ = Phase::body;
+  framing_bytes_ = 0;
   return Event::head;
 }
 

@@ -4,7 +4,7 @@
 // What is refused with 400, whatever llhttp thinks: Content-Length together with Transfer-Encoding,
 // more than one of either, any Transfer-Encoding but `chunked`, HTTP/1.0 with Transfer-Encoding,
 // HTTP/1.1 without exactly one Host, an unknown version, a target that is neither a path, a full
-// URL nor `*`.
+// URL nor `*`; a chunked body whose framing (sizes, extensions) outgrows what it frames.
 #pragma once
 
 #include <cstddef>
@@ -79,6 +79,7 @@ class HttpParser {
   HttpRequest request_;
   HttpRequestTraits traits_;
   std::size_t body_bytes_max_ = 0;
+  std::size_t framing_bytes_ = 0;  // of this body: all that came for it and is not part of it
   int error_status_ = 0;
   std::string error_detail_;
 };
