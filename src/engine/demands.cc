@@ -104,11 +104,11 @@ std::vector<Standing> DemandBook::take_all() {
   return all;
 }
 
-std::vector<Standing> DemandBook::take_expired(std::int64_t boot_ms) {
+std::vector<Standing> DemandBook::take_expired(std::int64_t boot_ms, bool with_stirred) {
   std::vector<DemandId> ids;
   for (const auto& [deadline, id] : deadlines_) {
     if (deadline > boot_ms) break;
-    if (!where_.at(id)->is_stirred) ids.push_back(id);
+    if (with_stirred || !where_.at(id)->is_stirred) ids.push_back(id);
   }
   std::vector<Standing> expired;
   expired.reserve(ids.size());

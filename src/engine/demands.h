@@ -50,9 +50,9 @@ class DemandBook {
   Standing take(DemandId id);
   // Takes out everybody, in order.
   std::vector<Standing> take_all();
-  // Takes out those whose time is over, but for those whose line is stirred: they are looked at
-  // first.
-  std::vector<Standing> take_expired(std::int64_t boot_ms);
+  // Takes out those whose time is over. Without `with_stirred` those whose line is stirred stay:
+  // they are looked at first.
+  std::vector<Standing> take_expired(std::int64_t boot_ms, bool with_stirred = false);
 
   void stir_queue(std::uint32_t namespace_id, std::string_view name);
   void stir(DemandLine& line);

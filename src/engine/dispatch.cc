@@ -240,6 +240,7 @@ Result<void> Dispatcher::read_bodies(std::vector<Work>& works,
       if (error != nullptr && !work.is_contended &&
           error_info(error->code).retry == RetryAdvice::later) {
         blocked_until_boot_ms_ = state_.time.boot_ms() + 10 * kBlockedMs;
+        refused_until_boot_ms_ = blocked_until_boot_ms_;
       }
       continue;
     }
@@ -295,7 +296,10 @@ void Dispatcher::hand_out(std::vector<Share>& shares) {
 }
 
 void Dispatcher::answer_expired() {
-  std::vector<Standing> expired = book_.take_expired(state_.time.boot_ms());
+  // While the store takes no claims nobody looks at the lines: who has waited long enough gets
+  // nothing, instead of no answer.
+  const std::int64_t boot_ms = state_.time.boot_ms();
+  std::vector<Standing> expired = book_.take_expired(boot_ms, refused_until_boot_ms_ > boot_ms);
   for (Standing& standing : expired) standing.delivered(std::vector<Delivery>{});
 }
 

@@ -79,7 +79,8 @@ class Dispatcher {
   Mailbox& mailbox_;
   DemandBook book_;
   std::uint64_t pick_count_ = 0;
-  std::int64_t blocked_until_boot_ms_ = 0;    // the store takes no claims just now
+  std::int64_t blocked_until_boot_ms_ = 0;    // no claims are tried just now
+  std::int64_t refused_until_boot_ms_ = 0;    // because the store refused some
   std::unordered_set<core::JobId> picked_;    // in this round
   std::unordered_set<core::JobId> skipped_;   // in this turn: not claimable though in a lane
   std::unordered_set<DemandId> handing_out_;  // taken from the book, not called yet

@@ -287,6 +287,23 @@ TEST(Dispatch, the_next_of_a_group_comes_when_the_one_before_has_ended) {
   EXPECT_EQ(test.claim("q", 3).size(), 1U);
 }
 
+TEST(Dispatch, polls_end_in_time_while_the_store_takes_no_claims) {
+  TestEngine test;
+  test.enqueue("q");
+  test.store().is_unavailable = true;
+  const auto now = test.poll("q", 1, 0);
+  const auto later = test.poll("q", 1, 5'000);
+  ASSERT_TRUE(test.engine().run_turn());
+  EXPECT_TRUE(now->is_answered);
+  EXPECT_TRUE(now->deliveries.empty());
+  EXPECT_GT(test.engine().next_turn_in_ms(), 0);  // nor does anybody wait busily
+  test.pass(4'999);
+  EXPECT_FALSE(later->is_answered);
+  test.store().is_unavailable = false;
+  test.pass(1'000);
+  EXPECT_EQ(later->deliveries.size(), 1U);
+}
+
 TEST(Dispatch, draining_refuses_polls_and_enqueues_and_serves_workers) {
   TestEngine test;
   test.enqueue("q", 2);
