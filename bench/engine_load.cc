@@ -85,7 +85,8 @@ class Load {
     std::uint64_t sent = 0;
     std::uint64_t answered = 0;
     while (answered < options_.waiting) {
-      for (int i = 0; i < 4 && sent < options_.waiting; ++i) {
+      // No more in hand than a turn takes: the mailbox is bounded by bytes too.
+      while (sent < options_.waiting && sent - answered < 4000) {
         core::Enqueue enqueue{.queue = "bench", .jobs = {}, .is_batch = true};
         const std::uint64_t count = std::min<std::uint64_t>(1000, options_.waiting - sent);
         enqueue.jobs.assign(count, job_);
