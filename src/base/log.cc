@@ -18,8 +18,8 @@ namespace weir::log {
 namespace {
 
 // Process-wide by nature: there is one stderr.
-std::atomic<Format> format_now{Format::text};
-std::atomic<Level> least_now{Level::info};
+std::atomic<Format> format_now{Format::text};  // NOLINT(*-avoid-non-const-global-variables)
+std::atomic<Level> least_now{Level::info};     // NOLINT(*-avoid-non-const-global-variables)
 
 spdlog::logger& sink() {
   static const auto logger = [] {

@@ -66,7 +66,7 @@ net::HttpCall Client::make_call(const std::string& method, const std::string& pa
   return call;
 }
 
-Result<HttpResponse> Client::send(net::HttpCall call) {
+Result<HttpResponse> Client::send(const net::HttpCall& call) {
   Result<HttpResponse> answer = transport_.send(call, nullptr);
   if (!answer) {
     if (answer.error().code == ErrorCode::unavailable) {
@@ -86,7 +86,7 @@ Result<HttpResponse> Client::post(const std::string& path, std::string body,
   call.headers.emplace_back("content-type", "application/json");
   if (!idempotency_key.empty()) call.headers.emplace_back("idempotency-key", idempotency_key);
   call.body = std::move(body);
-  return send(std::move(call));
+  return send(call);
 }
 
 Result<std::string> Client::request(const std::string& method, const std::string& path,
@@ -96,7 +96,7 @@ Result<std::string> Client::request(const std::string& method, const std::string
     call.headers.emplace_back("content-type", "application/json");
     call.body = body;
   }
-  WEIR_TRY_ASSIGN(HttpResponse answer, send(std::move(call)));
+  WEIR_TRY_ASSIGN(HttpResponse answer, send(call));
   return std::move(answer.body);
 }
 
@@ -118,7 +118,7 @@ Result<void> Client::follow_events(const Query& query, const std::string& last_e
     if (start.size() < 4096) start.append(bytes.substr(0, 4096));
     return parser.feed(bytes);
   };
-  Result<HttpResponse> answer = send(std::move(call));
+  Result<HttpResponse> answer = send(call);
   if (ended_by_caller) return {};
   if (!answer) {
     // The body of a refusal went to on_body, so its detail is made good here.

@@ -96,7 +96,7 @@ class Client final : public JobApi {
 
  private:
   net::HttpCall make_call(const std::string& method, const std::string& path) const;
-  Result<HttpResponse> send(net::HttpCall call);
+  Result<HttpResponse> send(const net::HttpCall& call);
   Result<HttpResponse> post(const std::string& path, std::string body,
                             const std::string& idempotency_key = {});
   Result<std::string> lease_verb(const LeaseRef& lease, std::string_view verb, std::string members);

@@ -117,7 +117,7 @@ Result<std::vector<ClaimedJob>> Client::claim(const ClaimRequest& request,
   call.body = std::move(body);
   call.timeout_ms = request.wait_ms + kClaimMarginMs;
   call.cancel = cancel;
-  WEIR_TRY_ASSIGN(HttpResponse answer, send(std::move(call)));
+  WEIR_TRY_ASSIGN(HttpResponse answer, send(call));
 
   WEIR_TRY(parse_object(answer.body, "claim"));
   std::vector<ClaimedJob> jobs;

@@ -190,8 +190,8 @@ void Reader::read_file(const Value& root) {
   const Table& sections = *root.table();
   const auto find = [&](std::string_view name) -> const Value* {
     const auto at = std::find_if(sections.begin(), sections.end(),
-                                 [&](const auto& s) { return s.first == name; });
-    return at == sections.end() ? nullptr : &at->second;
+                                 [&](const auto& s) { return s.key == name; });
+    return at == sections.end() ? nullptr : &at->value;
   };
   for (const auto& [name, value] : sections) {
     if (std::find(std::begin(kSections), std::end(kSections), name) == std::end(kSections)) {

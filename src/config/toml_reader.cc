@@ -19,10 +19,10 @@ Value convert(const toml::node& node) {
   if (const auto* table = node.as_table()) {
     Table entries;
     for (const auto& [key, child] : *table)
-      entries.emplace_back(std::string(key.str()), convert(child));
+      entries.push_back({.key = std::string(key.str()), .value = convert(child)});
     // toml++ sorts by key; people read by line.
     std::stable_sort(entries.begin(), entries.end(),
-                     [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
+                     [](const auto& a, const auto& b) { return a.value.line < b.value.line; });
     out.data = std::move(entries);
   } else if (const auto* array = node.as_array()) {
     Array items;

@@ -15,8 +15,9 @@
 namespace weir::config {
 
 struct Value;
+struct Entry;
 using Array = std::vector<Value>;
-using Table = std::vector<std::pair<std::string, Value>>;  // in the order of the file
+using Table = std::vector<Entry>;  // in the order of the file
 
 // Value.
 struct Value {
@@ -27,6 +28,12 @@ struct Value {
   const Array* array() const { return std::get_if<Array>(&data); }
   // "a text", "a number", … for error texts.
   std::string_view kind() const;
+};
+
+// One line of a table. Value.
+struct Entry {
+  std::string key;
+  Value value;
 };
 
 // Errors: invalid_argument with "line N: …" in the detail.

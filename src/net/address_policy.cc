@@ -95,7 +95,9 @@ bool looks_numeric(std::string_view host) {
   return !last.empty() && last.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Failure bad(std::string detail) { return failure(ErrorCode::invalid_argument, "URL: " + detail); }
+Failure bad(const std::string& detail) {
+  return failure(ErrorCode::invalid_argument, "URL: " + detail);
+}
 
 Result<void> parse_port(std::string_view text, UrlTarget& target) {
   if (text.empty()) return {};

@@ -150,7 +150,7 @@ class Conversation {
   std::array<char, 16 * 1024> buffer_{};
 };
 
-std::string error_message(std::string stderr_tail, const std::string& otherwise) {
+std::string error_message(const std::string& stderr_tail, const std::string& otherwise) {
   const std::string_view text = trim(stderr_tail);
   return text.empty() ? otherwise : std::string(text);
 }
@@ -209,22 +209,21 @@ std::vector<std::string> job_environment(const client::ClaimedJob& job) {
   return environment;
 }
 
-HandlerResult result_of_exit(const ProcessEnd& end, std::string stderr_tail,
+HandlerResult result_of_exit(const ProcessEnd& end, const std::string& stderr_tail,
                              std::string_view retry_after_text) {
   if (end.signal != 0) {
     const char* name = sigabbrev_np(end.signal);
     const std::string code =
         name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", end.signal);
-    return HandlerResult::fail(
-        {.error_class = "crash",
-         .code = code,
-         .message = error_message(std::move(stderr_tail), "killed by " + code),
-         .retry_after_ms = parse_seconds_ms(retry_after_text)});
+    return HandlerResult::fail({.error_class = "crash",
+                                .code = code,
+                                .message = error_message(stderr_tail, "killed by " + code),
+                                .retry_after_ms = parse_seconds_ms(retry_after_text)});
   }
   if (end.exit_code == 0) return HandlerResult::ack();
   client::FailReport report;
   report.code = fmt::format("{}", end.exit_code);
-  report.message = error_message(std::move(stderr_tail), "exit code " + report.code);
+  report.message = error_message(stderr_tail, "exit code " + report.code);
   report.retry_after_ms = parse_seconds_ms(retry_after_text);
   switch (end.exit_code) {
     case kExitBadData:

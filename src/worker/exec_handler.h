@@ -49,7 +49,7 @@ class ExecHandler final : public Handler {
 };
 
 // What a process that ended so means. `retry_after_text`: the content of the retry-after file.
-HandlerResult result_of_exit(const ProcessEnd& end, std::string stderr_tail,
+HandlerResult result_of_exit(const ProcessEnd& end, const std::string& stderr_tail,
                              std::string_view retry_after_text);
 
 // The WEIR_* variables of a job, "NAME=value" each.
