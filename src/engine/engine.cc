@@ -17,8 +17,8 @@ Error draining_error() {
 
 }  // namespace
 
-Engine::Engine(store::Store& store, const Clock& clock, Options options)
-    : impl_(std::make_unique<Impl>(store, clock, std::move(options))) {}
+Engine::Engine(store::Store& store, const Clock& clock, const Options& options)
+    : impl_(std::make_unique<Impl>(store, clock, options)) {}
 Engine::~Engine() = default;
 
 Result<void> Engine::start() { return impl_->start(); }

@@ -114,7 +114,7 @@ struct JobView {
 class Engine {
  public:
   // The store and the clock must outlive the engine.
-  Engine(store::Store& store, const Clock& clock, Options options);
+  Engine(store::Store& store, const Clock& clock, const Options& options);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

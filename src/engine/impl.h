@@ -17,7 +17,7 @@ namespace weir::engine {
 
 // One thread, but for `published`.
 struct Engine::Impl {
-  Impl(store::Store& store, const Clock& clock, Options options);
+  Impl(store::Store& store, const Clock& clock, const Options& options);
 
   Result<void> start();
   Result<bool> turn();

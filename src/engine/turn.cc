@@ -19,7 +19,7 @@ std::uint64_t seed_of(const Options& options) {
 
 }  // namespace
 
-Engine::Impl::Impl(store::Store& store, const Clock& clock, Options options)
+Engine::Impl::Impl(store::Store& store, const Clock& clock, const Options& options)
     : state(store, clock, options, seed_of(options)),
       mailbox(state.options.mailbox_max),
       committer(state),
