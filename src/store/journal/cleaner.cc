@@ -55,7 +55,7 @@ Result<void> Housekeeping::flush_moves(Now now) {
   auto at = store_.append(SegmentKind::cold, Reserve::none, body_, now);
   // While full the reserve is for the snapshots, which give segments back: moves go beside them,
   // little at a time.
-  const bool may_use_reserve = moved_bytes_ + body_.size() <= store_.options_.segment_bytes / 4;
+  const bool may_use_reserve = moved_bytes_ < store_.options_.segment_bytes / 4;
   if (!at && at.error().code == ErrorCode::store_full && may_use_reserve) {
     moved_bytes_ += body_.size();
     at = store_.append(SegmentKind::hot, Reserve::cleaner, body_, now);

@@ -16,6 +16,11 @@ constexpr std::size_t kSnapshotCommitBytes = 256u << 10;  // small partitions sh
 // snapshots must end before the reserve does.
 constexpr std::uint64_t kFullRetryBytes = 64u << 10;
 constexpr std::uint64_t kFullSpeed = 4;
+constexpr std::int64_t kFullRestMs = 250;
+// In a snapshot.
+constexpr std::uint64_t kPartitionBytesGuess = 24;
+constexpr std::uint64_t kLivingBytesGuess = 128;
+constexpr std::uint64_t kIdBytesGuess = 8;
 
 }  // namespace
 
@@ -24,9 +29,10 @@ Result<bool> Housekeeping::work(Now now) {
   const std::uint64_t written = store_.stats_.bytes_written;
   const std::uint64_t speed = store_.log_->is_full() ? kFullSpeed : 1;
   const std::uint64_t budget = speed * std::max(kSliceBytes, written - written_at_last_slice_);
+  foreign_bytes_ += written - written_at_last_slice_;
   WEIR_TRY_ASSIGN(const bool has_sealed, seal(now));
   for (const core::JobId id : store_.index_->take_fold_wanted()) to_move_.push_back(id);
-  if (phase_ == Phase::idle) plan();
+  if (phase_ == Phase::idle) WEIR_TRY(plan(now));
   if (!to_move_.empty() || phase_ == Phase::moving) {
     WEIR_TRY(move_slice(now, budget));
   } else if (phase_ == Phase::snapshotting) {
@@ -64,24 +70,42 @@ Result<bool> Housekeeping::seal(Now now) {
 // Begins a cycle when the log is larger than the living data warrants: 1.5 times that and one
 // segment. With the active, spare and reserve segments the disk stays under twice the living data
 // and 128 MiB.
-void Housekeeping::plan() {
+Result<void> Housekeeping::plan(Now now) {
   const std::uint64_t written = store_.stats_.bytes_written;
   const bool is_full = store_.log_->is_full();
-  if (written < next_cycle_at_bytes_) return;
+  // A full store may be written to by nobody: what is dead already is given back all the same.
+  const bool may_gain = is_full && foreign_bytes_ > 0 && now.store.since(cycle_at_) >= kFullRestMs;
+  if (written < next_cycle_at_bytes_ && !may_gain) return {};
+  WEIR_TRY(keep_reserve());
   const std::uint64_t segment_bytes = store_.options_.segment_bytes;
   const std::vector<SegmentInfo> segments = store_.log_->segments();
   std::uint64_t used = 0;
   for (const SegmentInfo& segment : segments) used += segment.used_bytes;
   const std::uint64_t live = store_.index_->use().total_bytes() + snapshot_bytes_;
   next_cycle_at_bytes_ = written + rest_bytes();
-  if (used <= live + live / 2 + segment_bytes && !is_full) return;
-  if (segments.size() <= 1) return;
+  if (used <= live + live / 2 + segment_bytes && !is_full) return {};
+  if (segments.size() <= 1) return {};
   choose_victims(segments);
   next_slot_ = 0;
   is_walking_ended_ = false;
   has_walked_ = victims_.empty();
   moved_bytes_ = 0;
+  foreign_bytes_ = 0;
+  cycle_at_ = now.store;
   phase_ = Phase::moving;
+  return {};
+}
+
+// While full, a segment that fills up during a round of snapshots is given back by the next one:
+// two rounds, what work writes meanwhile, and a rest must fit into the reserve. Before the first
+// round its size is a guess.
+Result<void> Housekeeping::keep_reserve() {
+  const std::uint64_t guess = kPartitionCount * kPartitionBytesGuess +
+                              store_.index_->living_count() * kLivingBytesGuess +
+                              store_.index_->job_count() * kIdBytesGuess;
+  const std::uint64_t round_bytes = std::max(guess, snapshot_bytes_);
+  return store_.log_->set_cleaner_reserve(
+      1 + static_cast<std::size_t>(3 * round_bytes / store_.options_.segment_bytes));
 }
 
 // The deadest segments first, as long as moving what lives in them is worth it.
@@ -100,6 +124,8 @@ void Housekeeping::choose_victims(const std::vector<SegmentInfo>& segments) {
   std::sort(candidates.begin(), candidates.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   std::uint64_t left = std::max<std::uint64_t>(store_.options_.segment_bytes, used / 4);
+  // What is moved into the reserve must leave room for the snapshots.
+  if (store_.log_->is_full()) left = store_.options_.segment_bytes / 4;
   for (const auto& [share, segment] : candidates) {
     const std::uint64_t live = store_.index_->use().live_bytes(segment->number);
     if (live > left) break;
@@ -142,10 +168,6 @@ Result<void> Housekeeping::snapshot_slice(Now now, std::uint64_t budget_bytes) {
     round_end_seq_ = store_.log_->last_seq();
     ++store_.stats_.snapshots;
     phase_ = Phase::freeing;
-    // While full, a segment that fills up during a round is given back by the next one: two rounds,
-    // what work writes meanwhile, and a rest must fit into the reserve.
-    WEIR_TRY(store_.log_->set_cleaner_reserve(
-        1 + static_cast<std::size_t>(3 * snapshot_bytes_ / store_.options_.segment_bytes)));
   }
   return {};
 }

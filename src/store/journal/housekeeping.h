@@ -51,7 +51,8 @@ class Housekeeping {
   };
 
   Result<bool> seal(Now now);
-  void plan();
+  Result<void> plan(Now now);
+  Result<void> keep_reserve();
   std::uint64_t rest_bytes() const;
   void choose_victims(const std::vector<SegmentInfo>& segments);
   Result<void> move_slice(Now now, std::uint64_t budget_bytes);
@@ -78,7 +79,9 @@ class Housekeeping {
   std::deque<core::JobId> to_move_;
   std::string body_;
   std::vector<Moved> moved_;
-  std::uint64_t moved_bytes_ = 0;  // in this cycle, while full
+  std::uint64_t moved_bytes_ = 0;    // in this cycle, beside the snapshots
+  std::uint64_t foreign_bytes_ = 0;  // written by others since the cycle began
+  StoreTime cycle_at_;               // when it began
 
   std::uint32_t next_partition_ = 0;
   std::uint64_t round_begin_seq_ = 0;  // every snapshot of the round is younger

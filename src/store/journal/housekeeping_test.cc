@@ -274,5 +274,39 @@ TEST(HousekeepingTest, a_store_without_any_room_opens_and_frees_what_is_dead) {
   }
 }
 
+// What was removed while full comes back as room, though nobody writes any more.
+TEST(HousekeepingTest, a_full_store_gives_back_what_is_dead_without_being_written_to) {
+  MemoryFileSystem memory;
+  JournalOptions options = small_options(kSegment);
+  options.disk_bytes_max = 24 * kSegment;
+  auto store = *JournalStore::open(memory, "/data", options, kTestStart);
+  StoreDriver driver(*store);
+  driver.policy.queue_defaults.completed_max = 0;
+  fill(*store, driver, 2000);
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(store->work(driver.now));
+  core::Purge purge{.queue = "q", .slice = {}};
+  for (std::uint64_t old = 1; old <= 70; ++old) purge.slice.push_back(core::JobId{old});
+  driver.run(purge);
+  ASSERT_EQ(driver.result, CommitResult::applied);
+  for (int i = 0; i < 2'000; ++i) {
+    ASSERT_TRUE(store->work(driver.now));
+    driver.advance(10);
+  }
+  EXPECT_FALSE(store->stats().is_full);
+  driver.enqueue("q", "{}");
+  EXPECT_EQ(driver.result, CommitResult::applied);
+  // Nor does it go on for ever.
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(store->work(driver.now));
+    driver.advance(10);
+  }
+  const std::uint64_t written = store->stats().bytes_written;
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(store->work(driver.now));
+    driver.advance(10);
+  }
+  EXPECT_EQ(store->stats().bytes_written, written);
+}
+
 }  // namespace
 }  // namespace weir::store::journal
