@@ -213,6 +213,32 @@ TEST(HousekeepingTest, a_full_disk_refuses_lets_work_out_and_recovers_by_itself)
   EXPECT_EQ(driver.result, CommitResult::applied);
 }
 
+TEST(HousekeepingTest, completed_jobs_that_are_kept_make_room_on_a_full_disk) {
+  MemoryFileSystem memory;
+  JournalOptions options = small_options(kSegment);
+  options.disk_bytes_max = 16 * kSegment;
+  auto store = *JournalStore::open(memory, "/data", options, kTestStart);
+  StoreDriver driver(*store);  // its queues keep up to 1,000 completed jobs for a day
+  for (int i = 0; i < 10'000 && driver.result != CommitResult::refused_full; ++i) {
+    driver.enqueue("q", std::string(2000, 'x'));
+    ASSERT_TRUE(store->work(driver.now));
+  }
+  ASSERT_EQ(driver.result, CommitResult::refused_full);
+  while (const auto claimed = driver.claim()) {
+    driver.run(core::Ack{claimed->job.id, claimed->token, std::nullopt});
+    ASSERT_EQ(driver.result, CommitResult::applied);
+    driver.tick();
+    ASSERT_TRUE(store->work(driver.now));
+  }
+  for (int i = 0; i < 1'000 && store->stats().is_full; ++i) {
+    driver.tick();
+    ASSERT_TRUE(store->work(driver.now));
+  }
+  EXPECT_FALSE(store->stats().is_full);
+  driver.enqueue("q", "{}");
+  EXPECT_EQ(driver.result, CommitResult::applied);
+}
+
 // Fills the store under a quota, until a new job is refused.
 void fill(JournalStore& store, StoreDriver& driver, std::size_t payload_bytes) {
   for (int i = 0; i < 10'000 && driver.result != CommitResult::refused_full; ++i) {

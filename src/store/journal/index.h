@@ -124,6 +124,8 @@ class Index {
   // Dispatch and time.
   void heads(const core::LaneFilter& filter, std::size_t places, std::vector<core::LaneHead>& out);
   void due(Now now, std::size_t limit, std::vector<Due>& out);
+  // While the disk is full no completed job is kept: new work is worth more than the memory of old.
+  void set_full(bool is_full);
   void next_due(WallTime& wall, StoreTime& store);
   WallTime oldest_pending_since(core::QueueId id);
 
@@ -292,6 +294,7 @@ class Index {
   static RetentionList list_of(core::JobState state);
   static std::int64_t retention_ms(const QueueState& state, RetentionList list);
   struct LateDue;
+  std::uint64_t completed_max(const QueueState& state) const;
   void retention_due(QueueState& state, Now now, std::size_t limit, std::vector<LateDue>& out);
 
   IndexOptions options_;
@@ -309,6 +312,7 @@ class Index {
   std::vector<core::JobId> fold_wanted_;
 
   std::map<std::uint32_t, std::unique_ptr<QueueState>> queues_;
+  bool is_full_ = false;
   mutable QueueState* last_queue_ = nullptr;  // the one looked up last
   mutable std::uint32_t last_queue_id_ = 0;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> queue_names_;

@@ -144,14 +144,24 @@ void Index::add_ended(std::uint32_t slot) {
   shrink_oldest();
 }
 
+std::uint64_t Index::completed_max(const QueueState& state) const {
+  return is_full_ ? 0 : state.queue.settings.completed_max;
+}
+
+void Index::set_full(bool is_full) {
+  if (is_full == is_full_) return;
+  is_full_ = is_full;
+  for (auto& [id, state] : queues_) refresh_retention(*state);
+}
+
 void Index::refresh_retention(QueueState& state) {
   std::int64_t next = 0;
   for (const RetentionList list : {completed_list, dead_list, other_list}) {
     std::deque<EndedRef>& refs = state.ended[list];
     while (!refs.empty() && !is_true_ended(refs.front(), list)) refs.pop_front();
     if (refs.empty()) continue;
-    const bool is_over = list == completed_list && state.counts.of(core::JobState::completed) >
-                                                       state.queue.settings.completed_max;
+    const bool is_over =
+        list == completed_list && state.counts.of(core::JobState::completed) > completed_max(state);
     const std::int64_t at = is_over
                                 ? refs.front().ended_at
                                 : saturating_add(refs.front().ended_at, retention_ms(state, list));
@@ -176,7 +186,7 @@ void Index::retention_due(QueueState& state, Now now, std::size_t limit,
     std::uint64_t over = 0;
     if (list == completed_list) {
       const std::uint64_t count = state.counts.of(core::JobState::completed);
-      over = count - std::min(count, state.queue.settings.completed_max);
+      over = count - std::min(count, completed_max(state));
     }
     std::size_t left = limit;
     const std::int64_t kept_ms = retention_ms(state, list);

@@ -267,7 +267,9 @@ StoreStats JournalStore::stats() const {
 
 Result<bool> JournalStore::work(Now now) {
   WEIR_TRY(check_running());
-  return housekeeping_->work(now);
+  auto more = housekeeping_->work(now);
+  index_->set_full(log_->is_full());
+  return more;
 }
 
 Result<void> JournalStore::backup(const std::string& directory) {
