@@ -60,20 +60,24 @@ class Demo:
     # -- processes
 
     def start_server(self, listen="127.0.0.1:0"):
-        process = subprocess.Popen([self.binary, "serve", "--data", str(self.folder / "data"), "--listen", listen,
-                                    "--probe-listen", "127.0.0.1:0", "--log-format", "json"],
-                                   stderr=subprocess.PIPE, text=True)
-        for line in process.stderr:
-            fact = json.loads(line) if line.startswith("{") else {}
-            if fact.get("message") == "listening":
-                self.address = fact["address"]
-                self.epochs.append(fact["epoch"])
-                say("server", f"listening on {self.address}, data in {fact['data']}, epoch {fact['epoch']}")
-                break
-        else:
-            sys.exit("the server did not start")
-        threading.Thread(target=lambda: [None for _ in process.stderr], daemon=True).start()
+        # Its log goes to a file, so that it can outlive this script (--stay).
+        with open(self.folder / "server.log", "ab") as log:
+            process = subprocess.Popen([self.binary, "serve", "--data", str(self.folder / "data"), "--listen", listen,
+                                        "--probe-listen", "127.0.0.1:0", "--log-format", "json"], stderr=log)
         self.processes.append(process)
+        starts = len(self.epochs)
+        while len(self.epochs) == starts:
+            if process.poll() is not None:
+                sys.exit((self.folder / "server.log").read_text())
+            facts = [json.loads(line) for line in (self.folder / "server.log").read_text().splitlines()
+                     if line.startswith("{") and line.endswith("}")]
+            listening = [fact for fact in facts if fact.get("message") == "listening"]
+            if len(listening) > starts:
+                self.address = listening[-1]["address"]
+                self.epochs.append(listening[-1]["epoch"])
+            else:
+                time.sleep(0.02)
+        say("server", f"listening on {self.address}, data in {self.folder / 'data'}, epoch {self.epochs[-1]}")
         return process
 
     def start_worker(self, name, *arguments):
@@ -114,8 +118,14 @@ class Demo:
             sys.exit(f"enqueue was refused: {answer}")
         return answer
 
-    def job(self, job_id, wait="30s"):
-        return self.call("GET", f"/v1/jobs/{job_id}?wait={wait}&history=1")[1]
+    def job(self, job_id):
+        """The job once it has ended; says so when that takes long."""
+        for round_number in range(12):
+            job = self.call("GET", f"/v1/jobs/{job_id}?wait={'2s' if round_number == 0 else '10s'}&history=1")[1]
+            if job["status"] in ("completed", "dead", "cancelled", "expired"):
+                break
+            say("demo", f"job {job_id} is {job['status']}: a lease from before the crash lasts at least 30 s after it")
+        return job
 
     def cli(self, *arguments):
         done = subprocess.run([self.binary, *arguments], env={**os.environ, "WEIR_URL": "http://" + self.address},
@@ -197,6 +207,7 @@ class Demo:
                                      "--exec", *handler),
                    self.start_worker("http", "--queue", "hooks", "--concurrency", "2", "--post",
                                      f"http://127.0.0.1:{receiver.server_port}/hook")]
+        self.job(ids["send-invoice"])  # its lease of 1 s ends while this server lives
         server, bulk = self.crash(server)
 
         jobs = {task: self.job(job_id) for task, job_id in ids.items()}
