@@ -17,10 +17,14 @@ class Ring {
     if (count_ == slots_.size()) grow();
     slots_[(begin_ + count_++) & (slots_.size() - 1)] = value;
   }
-  T pop() {
-    const T value = slots_[begin_];
+  const T& front() const { return slots_[begin_]; }
+  void drop_front() {
     begin_ = (begin_ + 1) & (slots_.size() - 1);
     --count_;
+  }
+  T pop() {
+    const T value = front();
+    drop_front();
     return value;
   }
   std::size_t size() const { return count_; }
