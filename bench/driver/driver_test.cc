@@ -112,6 +112,24 @@ TEST(flow, producers_stop_at_the_backlog_and_go_on_after_an_ack) {
   EXPECT_FALSE(flow.is_finished());
 }
 
+// Deep in a queue consumers may run ahead of producers by one backlog, not by all that waits.
+TEST(flow, jobs_put_before_are_claimed_at_the_pace_of_the_producers) {
+  Options options = small_run();
+  options.before = 1000;
+  Flow flow(options);
+  EXPECT_EQ(flow.take_claims(10, false), 4U);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    flow.claimed(i);
+    flow.acked(i);
+  }
+  EXPECT_EQ(flow.take_claims(10, false), 0U);
+  std::uint64_t number = 0;
+  ASSERT_TRUE(flow.take_put(number)) << "more acked than put is no backlog";
+  EXPECT_EQ(number, 1000U);
+  flow.put_done(number);
+  EXPECT_EQ(flow.take_claims(10, false), 1U);
+}
+
 TEST(flow, payload_carries_the_number) {
   const Flow flow(small_run());
   std::string payload;

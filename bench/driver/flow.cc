@@ -29,10 +29,13 @@ Flow::Flow(Options options)
       put_target_(options_.has_producer() ? options_.jobs : 0),
       claim_target_(options_.has_consumer() ? options_.jobs : 0),
       backlog_max_(options_.backlog_max()),
+      before_max_(static_cast<std::int64_t>(options_.before)),
       next_put_(options_.before),
       put_end_(options_.before + put_target_),
       ledger_(put_end_, options_.before),
-      filler_(options_.payload_bytes - kNumberDigits, 'x') {}
+      filler_(options_.payload_bytes - kNumberDigits, 'x') {
+  if (options_.has_producer()) before_max_ = std::min(before_max_, backlog_max_);
+}
 
 std::uint64_t Flow::take_claims(std::uint64_t wanted, bool may_wait) {
   const std::uint64_t left = claim_target_ - claims_issued_;
@@ -80,9 +83,12 @@ void Flow::broken(const char* what, std::uint64_t number) const {
   die(fmt::format("job {}: {} ({})", number, what, counts()));
 }
 
+void Flow::stop() {
+  seconds_ = static_cast<double>(clock_.boot_us() - start_us_) / 1e6;
+  cpu_s_ = cpu_seconds() - start_cpu_s_;
+}
+
 void Flow::report() {
-  const double seconds = static_cast<double>(clock_.boot_us() - start_us_) / 1e6;
-  const double cpu_s = cpu_seconds() - start_cpu_s_;
   const std::uint64_t put = ledger_.count_put() - options_.before;
   const std::uint64_t claimed = ledger_.count_claimed();
   const std::uint64_t acked = ledger_.count_acked();
@@ -93,10 +99,11 @@ void Flow::report() {
       R"({{"jobs":{},"seconds":{:.4f},"jobs_per_s":{:.0f},"put":{},"claimed":{},"acked":{},)"
       R"("put_p50_us":{},"put_p99_us":{},"put_to_ack_p50_us":{},"put_to_ack_p99_us":{},)"
       R"("driver_cpu_us_per_job":{:.3f}}})",
-      options_.jobs, seconds, static_cast<double>(options_.jobs) / seconds, put, claimed, acked,
+      options_.jobs, seconds_, static_cast<double>(options_.jobs) / seconds_, put, claimed, acked,
       put_us_.percentile_us(0.5), put_us_.percentile_us(0.99), put_to_ack_us_.percentile_us(0.5),
-      put_to_ack_us_.percentile_us(0.99), cpu_s * 1e6 / static_cast<double>(options_.jobs));
+      put_to_ack_us_.percentile_us(0.99), cpu_s_ * 1e6 / static_cast<double>(options_.jobs));
   std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
 }
 
 }  // namespace weir::bench

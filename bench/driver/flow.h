@@ -62,7 +62,12 @@ class Flow {
   // Whether somebody who had nothing to do could now put or claim.
   bool has_work() const { return has_puts() || has_claims(); }
   bool has_puts() const {
-    return next_put_ != put_end_ && next_put_ - options_.before - acked_count_ < backlog_max_;
+    return next_put_ != put_end_ &&
+           static_cast<std::int64_t>(next_put_ - options_.before - acked_count_) < backlog_max_;
+  }
+  // Whether a job that a server pushed may be acked now; see `waiting`.
+  bool may_ack() const {
+    return static_cast<std::int64_t>(acked_count_ - put_count_) < before_max_ + backlog_max_;
   }
   bool has_claims() const { return claims_issued_ < claim_target_ && waiting() > 0; }
 
@@ -76,6 +81,7 @@ class Flow {
   std::uint64_t number_of(std::string_view payload) const;
 
   void start();
+  void stop();
   // Checks the marks one by one and prints the result as one JSON line.
   void report();
 
@@ -83,21 +89,24 @@ class Flow {
   std::string counts() const;
 
  private:
+  // Jobs that wait for a claim, as far as answers say. Of those that were put before, at most a
+  // backlog counts while others are put: a run deep in a queue keeps its consumers beside its
+  // producers.
   std::int64_t waiting() const {
-    return static_cast<std::int64_t>(put_count_ + options_.before) -
-           static_cast<std::int64_t>(claims_issued_);
+    return static_cast<std::int64_t>(put_count_ - claims_issued_) + before_max_;
   }
 
   Options options_;
   SystemClock clock_;
-  std::uint64_t put_target_, claim_target_, backlog_max_;
+  std::uint64_t put_target_, claim_target_;
+  std::int64_t backlog_max_, before_max_;
   std::uint64_t next_put_, put_end_;
   Ledger ledger_;
   Histogram put_us_, put_to_ack_us_;
   std::string filler_;
   std::int64_t start_us_ = 0;
   std::uint32_t now_us_ = 0;
-  double start_cpu_s_ = 0;
+  double start_cpu_s_ = 0, seconds_ = 0, cpu_s_ = 0;
   std::uint64_t put_count_ = 0, claims_issued_ = 0, claimed_count_ = 0, acked_count_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -45,6 +46,8 @@ class Loop {
       // Answers of this round may have given work to sessions that had none.
       for (std::size_t i = 0; i < sessions_.size() && flow_.has_work(); ++i) send(i);
     }
+    flow_.stop();
+    for (const Entry& entry : sessions_) entry.session->settle();
   }
 
  private:
@@ -110,6 +113,12 @@ int run_load(const Options& options, const MakeSession& make_session,
   for (std::size_t i = 0; i < options.both; ++i) add(Role::both);
   loop.run();
   flow.report();
+  // The server is looked at while all connections are still there.
+  if (options.holds) {
+    char byte = 0;
+    while (read(STDIN_FILENO, &byte, 1) > 0) {
+    }
+  }
   return 0;
 }
 

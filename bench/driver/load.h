@@ -26,6 +26,8 @@ class Session {
   virtual void fill() = 0;
   // Sends what was gathered; true when some is left for a socket that is full.
   virtual bool flush() = 0;
+  // After the run, before its result: proves what no answer has proved.
+  virtual void settle() {}
 };
 
 // A session over a plain socket.

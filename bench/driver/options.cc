@@ -21,6 +21,7 @@ constexpr const char* kHelp =
     "  --depth N              requests in flight on each connection (1)\n"
     "  --jobs N               jobs to put and to take\n"
     "  --before N             jobs that an earlier run put and nobody took (0)\n"
+    "  --hold 1               keep the connections after the result until stdin ends\n"
     "  --backlog N            jobs put and not acked at most (2 x connections that put x depth)\n"
     "  --payload N            bytes a job, at least 16 (100)\n"
     "  --queue NAME           (bench)\n"
@@ -49,9 +50,9 @@ void die(const std::string& why) {
   std::exit(1);
 }
 
-std::uint64_t Options::backlog_max() const {
-  if (!has_consumer()) return std::numeric_limits<std::uint64_t>::max();
-  return backlog > 0 ? backlog : 2 * (producers + both) * depth;
+std::int64_t Options::backlog_max() const {
+  if (!has_consumer()) return std::numeric_limits<std::int64_t>::max() / 2;
+  return static_cast<std::int64_t>(backlog > 0 ? backlog : 2 * (producers + both) * depth);
 }
 
 Options read_options(int count, char** arguments, const char* modes) {
@@ -65,6 +66,7 @@ Options read_options(int count, char** arguments, const char* modes) {
       {"--jobs", [&](std::uint64_t n) { options.jobs = n; }},
       {"--before", [&](std::uint64_t n) { options.before = n; }},
       {"--backlog", [&](std::uint64_t n) { options.backlog = n; }},
+      {"--hold", [&](std::uint64_t n) { options.holds = n != 0; }},
       {"--payload", [&](std::uint64_t n) { options.payload_bytes = n; }},
       {"--queues", [&](std::uint64_t n) { options.queues = n; }},
       {"--delay", [&](std::uint64_t n) { options.delay_s = n; }},

@@ -23,11 +23,12 @@ struct Options {
   std::size_t pollers = 0;        // connections that wait for a job that never comes
   std::uint64_t poll_queues = 1;  // over so many queues
   std::uint64_t backlog = 0;      // jobs put and not acked yet at most; 0: 2 x puts in flight
+  bool holds = false;             // keep the connections after the result until stdin ends
   std::string mode;               // a protocol's own variant, e.g. "list" of Redis
 
   bool has_producer() const { return producers + both > 0; }
   bool has_consumer() const { return consumers + both > 0; }
-  std::uint64_t backlog_max() const;
+  std::int64_t backlog_max() const;
 };
 
 // Reads `--name value` pairs; with --help or a mistake it prints what there is and exits.

@@ -33,6 +33,8 @@ void Wire::connect_to(const std::string& host, std::uint16_t port) {
 
 void Wire::unblock() { fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) | O_NONBLOCK); }
 
+void Wire::block() { fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) & ~O_NONBLOCK); }
+
 void Wire::receive() {
   if (in_begin_ == in_end_) {
     in_begin_ = in_end_ = 0;

@@ -21,6 +21,7 @@ class Wire {
   // Connects, blocking; `unblock` switches once the greeting is done.
   void connect_to(const std::string& host, std::uint16_t port);
   void unblock();
+  void block();
   int fd() const { return fd_; }
 
   // Reads what there is (blocking: waits for something).
