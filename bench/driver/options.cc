@@ -22,6 +22,7 @@ constexpr const char* kHelp =
     "  --jobs N               jobs to put and to take\n"
     "  --before N             jobs that an earlier run put and nobody took (0)\n"
     "  --hold 1               keep the connections after the result until stdin ends\n"
+    "  --batch N              jobs a request, where the protocol has such requests (1)\n"
     "  --backlog N            jobs put and not acked at most (2 x connections that put x depth)\n"
     "  --payload N            bytes a job, at least 16 (100)\n"
     "  --queue NAME           (bench)\n"
@@ -67,6 +68,7 @@ Options read_options(int count, char** arguments, const char* modes) {
       {"--before", [&](std::uint64_t n) { options.before = n; }},
       {"--backlog", [&](std::uint64_t n) { options.backlog = n; }},
       {"--hold", [&](std::uint64_t n) { options.holds = n != 0; }},
+      {"--batch", [&](std::uint64_t n) { options.batch = n; }},
       {"--payload", [&](std::uint64_t n) { options.payload_bytes = n; }},
       {"--queues", [&](std::uint64_t n) { options.queues = n; }},
       {"--delay", [&](std::uint64_t n) { options.delay_s = n; }},
@@ -90,7 +92,7 @@ Options read_options(int count, char** arguments, const char* modes) {
   if (options.both > 0) options.producers = options.consumers = 0;
   if (options.port == 0 || options.jobs == 0) usage(arguments[0], modes, 2);
   if (options.payload_bytes < 16) die("--payload is at least 16: a job carries its number");
-  if (options.depth == 0) die("--depth is at least 1");
+  if (options.depth == 0 || options.batch == 0) die("--depth and --batch are at least 1");
   if (!options.has_producer() && options.before < options.jobs)
     die("nobody puts: --before must be at least --jobs");
   return options;

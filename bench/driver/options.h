@@ -24,6 +24,7 @@ struct Options {
   std::uint64_t poll_queues = 1;  // over so many queues
   std::uint64_t backlog = 0;      // jobs put and not acked yet at most; 0: 2 x puts in flight
   bool holds = false;             // keep the connections after the result until stdin ends
+  std::size_t batch = 1;          // jobs a request, where a protocol has such requests
   std::string mode;               // a protocol's own variant, e.g. "list" of Redis
 
   bool has_producer() const { return producers + both > 0; }
