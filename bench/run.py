@@ -62,6 +62,14 @@ def engine(build, repeats, waiting, jobs, in_flight, payload):
     return median_of(samples)
 
 
+def restart(build, repeats, waiting, payload):
+    folder = tempfile.mkdtemp(prefix="weir-bench-")
+    try:
+        return run(build / "bench/restart_time", folder + "/data", waiting, payload, repeats)
+    finally:
+        shutil.rmtree(folder)
+
+
 def http(build, repeats, shape, connections, jobs, payload, waiting=0):
     samples = []
     for _ in range(repeats):
@@ -102,6 +110,12 @@ def main():
                                     f"{got['bytes_per_job']:.0f}", f"{got['rss_bytes_per_waiting']:.0f}",
                                     f"{got['first_claim_after_restart_s']:.3f}"])
                 print(" ".join(engine_rows[-1]), flush=True)
+    restart_rows = []
+    for waiting, payload in ((100_000, 100), (100_000, 1024)) if quick else ((1_000_000, 100), (1_000_000, 1024),
+                                                                             (10_000_000, 100)):
+        got = restart(build, repeats, waiting, payload)
+        restart_rows.append([f"{waiting:,}", str(payload), f"{got['log_bytes'] / 2**20:,.0f}", f"{got['first_claim_s']:.2f}"])
+        print(" ".join(restart_rows[-1]), flush=True)
     http_rows = []
     for shape, connections, jobs in (("enqueue", 1, 2_000), ("enqueue", 64, 20_000 if quick else 100_000),
                                      ("cycle", 64, 10_000 if quick else 40_000),
@@ -127,6 +141,12 @@ durable answer.
 {table(["waiting", "payload B", "in flight", "jobs/s", "CPU µs/job", "put p50/p99 µs", "bytes/job", "RSS B/waiting job", "restart to first claim s"], engine_rows)}
 
 The RSS column counts index, payload cache (64 MiB) and allocator slack together.
+
+## Restart
+
+From the start of a server that was killed to its first claim.
+
+{table(["waiting", "payload B", "log MiB", "s"], restart_rows)}
 
 ## HTTP door
 

@@ -178,7 +178,8 @@ std::optional<FoundCommit> CommitReader::next() {
     at += round_to_block(kFrameHeaderBytes + frame->body_bytes);
     if (index > 0 || !frame->is_last) joined_ += found.body;
     if (!frame->is_last) continue;
-    if (index > 0) found.body = joined_;
+    found.is_joined = index > 0;
+    if (found.is_joined) found.body = joined_;
     break;
   }
   if (at > image_.size() || found.body.size() != found.frame.commit_bytes) return std::nullopt;

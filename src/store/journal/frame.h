@@ -98,6 +98,7 @@ struct FoundCommit {
   Frame frame;  // of the first frame
   std::uint32_t offset = 0;
   std::uint32_t file_bytes = 0;
+  bool is_joined = false;  // several frames: the body lies in the reader, else in the image
   std::string_view body;
 };
 

@@ -229,6 +229,7 @@ class Index {
   std::uint32_t find(std::uint64_t id) const {
     return ids_.find(id, [this](std::uint32_t slot) { return id_of(slot); });
   }
+  std::vector<std::uint32_t> slots_by_id() const;
   void attach(std::uint32_t slot);
   void detach(std::uint32_t slot);
   std::uint32_t grow_back(std::uint32_t ended_slot);  // EndedJob -> HotJob

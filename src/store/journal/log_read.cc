@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "store/journal/journal_log.h"
+#include "store/journal/segment_load.h"
 
 namespace weir::store::journal {
 namespace {
@@ -131,7 +132,7 @@ Result<void> JournalLog::replay_segment(std::uint32_t number, const Replay& repl
   const std::string path = slot_path(directory_, entry.slot);
   WEIR_TRY_ASSIGN(auto file, files_.open(path, {.read_only = true}));
   AlignedBuffer image;
-  WEIR_TRY(read_segment(*file, path, entry.used_bytes, image));
+  WEIR_TRY(read_segment(*file, path, entry.used_bytes, image, kZeroPieceBytes));
   return visit_commits(entry, manifest_.store_key, {image.data(), entry.used_bytes}, path, replay);
 }
 
@@ -139,7 +140,7 @@ Result<ManifestEntry> JournalLog::copy_segment(FileSystem& files, const std::str
                                                const CopyPiece& piece, std::uint64_t seq) {
   WEIR_TRY_ASSIGN(auto source, files_.open(piece.path, {.read_only = true}));
   AlignedBuffer image;
-  WEIR_TRY(read_segment(*source, piece.path, piece.entry.used_bytes, image));
+  WEIR_TRY(read_segment(*source, piece.path, piece.entry.used_bytes, image, kZeroPieceBytes));
   // A backup of damaged bytes is none: every commit is checked on the way.
   ManifestEntry entry = piece.entry;
   CommitReader reader({manifest_.store_key, entry.generation},

@@ -5,24 +5,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <map>
 #include <optional>
 
 #include "base/log.h"
+#include "store/journal/segment_load.h"
 #include "store/journal/segment_pool.h"
 
 namespace weir::store::journal {
 namespace {
 
-constexpr std::uint32_t kReadPieceBytes = 1u << 20;
-
-// The commits of the segments of one kind, one after the other. While one segment is replayed the
-// next one is read on a helper thread: the disk and the processor each take their time only once.
+// The commits of the segments of one kind, one after the other.
 class KindStream {
  public:
-  KindStream(FileSystem& files, const std::string& directory, const Manifest& manifest)
-      : files_(files), directory_(directory), manifest_(manifest) {}
+  KindStream(const std::string& directory, const Manifest& manifest, SegmentLoader& loader)
+      : directory_(directory), manifest_(manifest), loader_(loader) {}
 
   void add(const ManifestEntry& entry, const ActiveScan* active) {
     pieces_.push_back({entry, active});
@@ -30,29 +27,35 @@ class KindStream {
 
   // Loads the next commit into current(). False at the end.
   Result<bool> advance() {
-    current_.reset();
+    current_ = nullptr;
     while (piece_ < pieces_.size()) {
-      if (!reader_) WEIR_TRY(open_piece());
-      if (reader_->offset() < end_) {
-        current_ = reader_->next();
-        if (!current_ || current_->frame.seq <= seq_ ||
-            (is_first_ && first_seq() != 0 && current_->frame.seq != first_seq())) {
-          return damaged(path(), reader_->offset(), seq_ + 1, "a durable commit is damaged");
+      if (!is_open_) WEIR_TRY(open_piece());
+      const CheckedCommits& checked = segment_.checked;
+      if (next_ < checked.commits.size()) {
+        current_ = &checked.commits[next_];
+        const bool is_first = next_ == 0 && first_seq() != 0;
+        if (current_->frame.seq <= seq_ || (is_first && current_->frame.seq != first_seq())) {
+          return damaged(path(), current_->offset, seq_ + 1, "a durable commit is damaged");
         }
-        is_first_ = false;
+        ++next_;
         seq_ = current_->frame.seq;
         return true;
       }
-      if (reader_->offset() != end_ || (last_seq() != 0 && last_seq() != seq_)) {
-        return damaged(path(), reader_->offset(), seq_ + 1, "the segment ends elsewhere");
+      if (checked.end < end_) {
+        return damaged(path(), checked.end, seq_ + 1, "a durable commit is damaged");
       }
-      reader_.reset();
+      if (checked.end != end_ || (last_seq() != 0 && last_seq() != seq_)) {
+        return damaged(path(), checked.end, seq_ + 1, "the segment ends elsewhere");
+      }
+      if (pieces_[piece_].active == nullptr) loader_.recycle(std::move(segment_));
+      is_open_ = false;
       piece_ += 1;
     }
     return false;
   }
 
-  const std::optional<FoundCommit>& current() const { return current_; }
+  // nullptr at the end.
+  const FoundCommit* current() const { return current_; }
   const ManifestEntry& entry() const { return pieces_[piece_].entry; }
 
  private:
@@ -67,49 +70,31 @@ class KindStream {
 
   Result<void> open_piece() {
     const Piece& piece = pieces_[piece_];
-    end_ = piece.active ? piece.active->used_bytes() : piece.entry.used_bytes;
-    const AlignedBuffer* image = &image_;
-    if (piece.active) {
-      image = &piece.active->image;
+    if (piece.active != nullptr) {
+      end_ = piece.active->used_bytes();
+      segment_ = {};
+      segment_.checked = check_commits({manifest_.store_key, piece.entry.generation},
+                                       {piece.active->image.data(), end_});
     } else {
-      if (!ahead_.valid()) read_ahead(piece_);
-      AlignedBuffer replayed = std::move(image_);
-      WEIR_TRY_ASSIGN(image_, ahead_.get());
-      unused_ = std::move(replayed);
+      end_ = piece.entry.used_bytes;
+      WEIR_TRY_ASSIGN(segment_, loader_.take(piece.entry.number));
     }
-    reader_.emplace(StreamId{manifest_.store_key, piece.entry.generation},
-                    std::string_view(image->data(), end_), kSegmentDataOffset);
-    is_first_ = true;
-    if (piece_ + 1 < pieces_.size() && pieces_[piece_ + 1].active == nullptr) {
-      read_ahead(piece_ + 1);
-    }
+    next_ = 0;
+    is_open_ = true;
     return {};
   }
 
-  // Without a policy: when no thread can be had, the read happens at get().
-  void read_ahead(std::size_t index) {
-    const ManifestEntry& entry = pieces_[index].entry;
-    ahead_ = std::async([files = &files_, path = slot_path(directory_, entry.slot),
-                         bytes = entry.used_bytes,
-                         buffer = std::move(unused_)]() mutable -> Result<AlignedBuffer> {
-      WEIR_TRY_ASSIGN(auto file, files->open(path, {.read_only = true}));
-      WEIR_TRY(read_segment(*file, path, bytes, buffer));
-      return std::move(buffer);
-    });
-  }
-
-  FileSystem& files_;
   const std::string& directory_;
   const Manifest& manifest_;
+  SegmentLoader& loader_;
   std::vector<Piece> pieces_;
   std::size_t piece_ = 0;
-  AlignedBuffer image_, unused_;
-  std::future<Result<AlignedBuffer>> ahead_;
-  std::optional<CommitReader> reader_;
-  std::uint32_t end_ = 0;
+  bool is_open_ = false;
+  LoadedSegment segment_;  // of piece_, when it is open
+  std::uint32_t end_ = 0;  // where it must end
+  std::size_t next_ = 0;   // of its commits
   std::uint64_t seq_ = 0;
-  bool is_first_ = true;
-  std::optional<FoundCommit> current_;
+  const FoundCommit* current_ = nullptr;
 };
 
 }  // namespace
@@ -118,22 +103,6 @@ Failure damaged(const std::string& path, std::uint64_t offset, std::uint64_t seq
                 std::string_view what) {
   return failure(ErrorCode::corruption,
                  fmt::format("{}: offset {}: commit {}: {}", path, offset, seq, what));
-}
-
-Result<void> read_segment(File& file, const std::string& path, std::uint32_t bytes,
-                          AlignedBuffer& out) {
-  const std::uint32_t wanted = round_to_block(bytes);
-  out.reserve(wanted);
-  for (std::uint32_t done = 0; done < wanted;) {
-    const std::uint32_t piece = std::min(kReadPieceBytes, wanted - done);
-    WEIR_TRY_ASSIGN(const std::size_t got, file.read(done, out.data() + done, piece, true));
-    if (got != piece) {
-      return failure(ErrorCode::corruption,
-                     fmt::format("{}: offset {}: the file is too short", path, done + got));
-    }
-    done += piece;
-  }
-  return {};
 }
 
 CommitInfo to_commit_info(const FoundCommit& found, const ManifestEntry& entry) {
@@ -204,7 +173,7 @@ Result<void> Recovery::scan_active(const ManifestEntry& entry, bool header_is_ba
   const std::string path = slot_path(directory_, entry.slot);
   WEIR_TRY_ASSIGN(auto file, files_.open(path, {.read_only = true}));
   ActiveScan scan{.entry = entry};
-  WEIR_TRY(read_segment(*file, path, manifest_.segment_bytes, scan.image));
+  WEIR_TRY(read_segment(*file, path, manifest_.segment_bytes, scan.image, kLoadPieceBytes));
   const StreamId id{manifest_.store_key, entry.generation};
   const std::string_view image(scan.image.data(), manifest_.segment_bytes);
   CommitReader reader(id, image, kSegmentDataOffset);
@@ -320,20 +289,23 @@ void Recovery::cut(RecoveryReport& report) {
 }
 
 Result<void> Recovery::replay(const Log::Replay& replay, RecoveryReport& report) {
-  KindStream hot(files_, directory_, manifest_);
-  KindStream cold(files_, directory_, manifest_);
+  SegmentLoader loader(files_, directory_, manifest_.store_key);
+  KindStream hot(directory_, manifest_, loader);
+  KindStream cold(directory_, manifest_, loader);
   for (const ManifestEntry& entry : manifest_.entries) {
     const auto active = std::find_if(
         actives_.begin(), actives_.end(),
         [&entry](const ActiveScan& scan) { return scan.entry.number == entry.number; });
-    (entry.kind == SegmentKind::hot ? hot : cold)
-        .add(entry, active == actives_.end() ? nullptr : &*active);
+    const bool is_active = active != actives_.end();
+    (entry.kind == SegmentKind::hot ? hot : cold).add(entry, is_active ? &*active : nullptr);
+    if (!is_active) loader.add(entry);
   }
   WEIR_TRY(hot.advance());
   WEIR_TRY(cold.advance());
-  while (hot.current() || cold.current()) {
+  while (hot.current() != nullptr || cold.current() != nullptr) {
     const bool hot_first =
-        hot.current() && (!cold.current() || hot.current()->frame.seq < cold.current()->frame.seq);
+        hot.current() != nullptr &&
+        (cold.current() == nullptr || hot.current()->frame.seq < cold.current()->frame.seq);
     KindStream& next = hot_first ? hot : cold;
     const FoundCommit& commit = *next.current();
     report.commits += 1;

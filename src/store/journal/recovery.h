@@ -74,11 +74,6 @@ class Recovery {
   std::uint64_t last_seq_ = 0;
 };
 
-// Reads `bytes` (rounded up to blocks) of a segment file from its start, direct, in pieces of 1
-// MiB. Errors: corruption (the file is shorter), io_error.
-Result<void> read_segment(File& file, const std::string& path, std::uint32_t bytes,
-                          AlignedBuffer& out);
-
 CommitInfo to_commit_info(const FoundCommit& found, const ManifestEntry& entry);
 
 // Hands the commits in `image`, up to `used_bytes`, to `visit`; stops at the first error. Errors:
