@@ -229,7 +229,8 @@ class Amqp final : public WireSession {
 // What is left once everyone hung up must be what the run was to leave.
 void check_rest(const Options& options) {
   constexpr int kTries = 1000;
-  const std::uint64_t expected = options.before + (options.has_producer() ? options.jobs : 0) -
+  const std::uint64_t expected = options.waiting_before() +
+                                 (options.has_producer() ? options.jobs : 0) -
                                  (options.has_consumer() ? options.jobs : 0);
   Wire wire;
   wire.connect_to(options.host, options.port);

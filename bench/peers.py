@@ -16,31 +16,37 @@ class Peer:
     settings: tuple = ()          # of the server
     durable: bool = False         # every answered write is on disk
     batch_only: bool = False      # leaves out the shapes with one request in flight
-    slow: float = 1               # fewer jobs a run, so that a run takes about as long as another's
+    fill_options: tuple = ()      # of the driver while it fills a queue, instead of `options`
+    fill_settings: tuple = ()     # of the server while a queue is filled, if its own would take hours
+    waiting_max: int = 10_000_000  # more would not fit into this comparison's memory and time
+    quick_shapes: tuple = ("many-deep",)
 
 
 REDIS_ALWAYS = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 REDIS_MEMORY = ("--appendonly", "no", "--save", "")
 
-WEIR = Peer("weir", "weir, sync", servers.Weir, "beanstalk", durable=True)
+WEIR = Peer("weir", "weir, sync", servers.Weir, "beanstalk", durable=True, quick_shapes=("one", "deep", "many", "many-deep"))
 
 PEERS = (
     Peer("redis-streams-always", "Redis Streams, appendfsync always", servers.Redis, "redis", ("--mode", "stream"), REDIS_ALWAYS,
-         durable=True, slow=4),
-    Peer("redis-streams", "Redis Streams, no persistence", servers.Redis, "redis", ("--mode", "stream"), REDIS_MEMORY, slow=2),
+         durable=True, quick_shapes=("deep", "many", "many-deep")),
+    Peer("redis-streams", "Redis Streams, no persistence", servers.Redis, "redis", ("--mode", "stream"), REDIS_MEMORY),
     Peer("redis-lists-always", "Redis lists, appendfsync always", servers.Redis, "redis", ("--mode", "list"), REDIS_ALWAYS,
-         durable=True, slow=8),
-    Peer("redis-lists", "Redis lists, no persistence", servers.Redis, "redis", ("--mode", "list"), REDIS_MEMORY, slow=2),
+         durable=True, quick_shapes=()),
+    Peer("redis-lists", "Redis lists, no persistence", servers.Redis, "redis", ("--mode", "list"), REDIS_MEMORY,
+         quick_shapes=()),
     Peer("beanstalkd-f0", "beanstalkd -b -f0", servers.Beanstalkd, "beanstalk", settings=("-b", ".", "-f0"), durable=True,
-         slow=100),
-    Peer("beanstalkd", "beanstalkd, memory", servers.Beanstalkd, "beanstalk", slow=10),
-    Peer("rabbitmq-classic", "RabbitMQ classic, persistent, confirms", servers.RabbitMq, "amqp", ("--mode", "classic"),
-         durable=True, slow=15),
-    Peer("rabbitmq-quorum", "RabbitMQ quorum, confirms", servers.RabbitMq, "amqp", ("--mode", "quorum"), durable=True, slow=15),
-    Peer("nats", "NATS JetStream, file", servers.Nats, "nats", ("--mode", "file"), slow=10),
-    Peer("postgres", "PostgreSQL SKIP LOCKED, one by one", servers.Postgres, "postgres", ("--batch", 1), durable=True, slow=100),
+         fill_settings=("-b", ".", "-f1000"), waiting_max=1_000_000),
+    Peer("beanstalkd", "beanstalkd, memory", servers.Beanstalkd, "beanstalk"),
+    Peer("rabbitmq-classic", "RabbitMQ classic, persistent", servers.RabbitMq, "amqp", ("--mode", "classic"), durable=True,
+         waiting_max=1_000_000, quick_shapes=()),
+    Peer("rabbitmq-quorum", "RabbitMQ quorum", servers.RabbitMq, "amqp", ("--mode", "quorum"), durable=True,
+         waiting_max=1_000_000),
+    Peer("nats", "NATS JetStream, file", servers.Nats, "nats", ("--mode", "file")),
+    Peer("postgres", "PostgreSQL SKIP LOCKED, one by one", servers.Postgres, "postgres", ("--batch", 1), durable=True,
+         fill_options=("--batch", 50), quick_shapes=()),
     Peer("postgres-batch", "PostgreSQL SKIP LOCKED, 50 a statement", servers.Postgres, "postgres", ("--batch", 50), durable=True,
-         batch_only=True, slow=15),
+         batch_only=True, quick_shapes=()),
 )
 
 PACKAGES = {"beanstalk": "beanstalkd", "redis": "redis-server", "amqp": "rabbitmq-server", "nats": "nats-server",
@@ -48,8 +54,8 @@ PACKAGES = {"beanstalk": "beanstalkd", "redis": "redis-server", "amqp": "rabbitm
 
 
 def chosen(names):
-    """The peers whose name holds one of `names`; all without names."""
-    found = [peer for peer in PEERS if not names or any(name in peer.name for name in names)]
+    """The peers by name, or a family by its first word ("redis"); all without names."""
+    found = [peer for peer in PEERS if not names or peer.name in names or peer.name.split("-")[0] in names]
     if not found:
         raise SystemExit(f"no peer is named {', '.join(names)}; there are {', '.join(p.name for p in PEERS)}")
     return found

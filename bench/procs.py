@@ -40,22 +40,39 @@ class Use:
     written_bytes: int = 0
 
 
+def peak_bytes(statuses):
+    """Peak memory of a family by the texts of /proc/<pid>/status: the peaks of what each has for itself, and what they share
+    once."""
+    own, shared, files = 0, [0], [0]
+    for text in statuses:
+        kib = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in text.splitlines())
+               if name in ("VmHWM", "RssShmem", "RssFile")}
+        own += kib.get("VmHWM", 0) - kib.get("RssShmem", 0) - kib.get("RssFile", 0)
+        shared.append(kib.get("RssShmem", 0))
+        files.append(kib.get("RssFile", 0))
+    return (own + max(shared) + max(files)) * 1024
+
+
 def use_of(root):
-    """CPU counts children that ended and were waited for; memory and bytes written are those of the living."""
+    """CPU and bytes written count children that ended and were waited for; memory is that of the living."""
     total = Use()
+    statuses = []
     for pid in family(root, parents()):
         try:
             fields = stat_fields(pathlib.Path(f"/proc/{pid}/stat").read_text())
             total.cpu_s += sum(int(f) for f in fields[11:15]) / TICKS
-            for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    total.rss_peak_bytes += int(line.split()[1]) * 1024
+            statuses.append(pathlib.Path(f"/proc/{pid}/status").read_text())
             for line in pathlib.Path(f"/proc/{pid}/io").read_text().splitlines():
                 if line.startswith("write_bytes:"):
                     total.written_bytes += int(line.split()[1])
         except (OSError, IndexError):
             pass
+    total.rss_peak_bytes = peak_bytes(statuses)
     return total
+
+
+def resident_bytes(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def forget_peaks(root):

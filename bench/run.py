@@ -1,163 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the drivers, prints a table, and writes docs/benchmarks.md when asked. See script/bench --help."""
+"""The command behind script/bench: runs what was asked, prints the goals and tables, writes JSON and docs/benchmarks.md."""
+import argparse
 import datetime
 import json
 import os
 import pathlib
 import platform
-import shutil
-import signal
-import statistics
 import subprocess
-import sys
 import tempfile
+import time
+
+import compare
+import goals
+import own
+import own_tables
+import peers
+import report
+import shapes
+from measure import say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TICKS = os.sysconf("SC_CLK_TCK")
+OWN_PARTS = ("flat", "http", "engine")
 
 
-def run(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: {done.stderr}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+def split_list(text):
+    return [word for word in text.split(",") if word]
 
 
-def median_of(samples):
-    """Medians of every number that the runs share."""
-    return {key: statistics.median(s[key] for s in samples) for key in samples[0]}
+def parse():
+    parser = argparse.ArgumentParser(prog="script/bench", description="Measures weir beside other queues on this machine.")
+    parser.add_argument("build", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help="only what the goals ask for, in shorter and fewer runs (under 5 min)")
+    parser.add_argument("--long", action="store_true", help="also with 10 M jobs waiting")
+    parser.add_argument("--only", type=split_list, default=[], metavar="PEER,...", help="only these peers, or 'none'")
+    parser.add_argument("--shape", type=split_list, default=[], metavar="SHAPE,...",
+                        help=f"only these: {', '.join(shapes.BY_NAME)}; {', '.join(OWN_PARTS)}")
+    parser.add_argument("--rounds", type=int, help="instead of 5 (quick: 3)")
+    parser.add_argument("--json", metavar="FILE", help="write every run, the medians and the goals there")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    given = parser.parse_args()
+    unknown = [name for name in given.shape if name not in shapes.BY_NAME and name not in OWN_PARTS]
+    if unknown:
+        parser.error(f"no shape is named {', '.join(unknown)}")
+    if given.write and (given.only or given.shape or given.quick):
+        parser.error("--write wants the whole run: without --quick, --only and --shape")
+    return given
 
 
-class Server:
-    def __init__(self, build, folder):
-        self.process = subprocess.Popen([build / "weir", "serve", "--data", folder, "--listen", "127.0.0.1:0",
-                                         "--probe-listen", "", "--log-format", "json"], stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            fact = json.loads(line) if line.startswith("{") else {}
-            if fact.get("message") == "listening":
-                self.address = fact["address"]
-                return
-        sys.exit("the server did not start")
-
-    def cpu_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
-    def rss_mib(self):
-        return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 2**20
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=120)
-
-
-def engine(build, repeats, waiting, jobs, in_flight, payload):
-    samples = []
-    for _ in range(repeats):
-        folder = tempfile.mkdtemp(prefix="weir-bench-")
-        try:
-            samples.append(run(build / "bench/engine_load", folder + "/data", waiting, jobs, in_flight, payload))
-        finally:
-            shutil.rmtree(folder)
-    return median_of(samples)
-
-
-def restart(build, repeats, waiting, payload):
-    folder = tempfile.mkdtemp(prefix="weir-bench-")
-    try:
-        return run(build / "bench/restart_time", folder + "/data", waiting, payload, repeats)
-    finally:
-        shutil.rmtree(folder)
-
-
-def http(build, repeats, shape, connections, jobs, payload, waiting=0):
-    samples = []
-    for _ in range(repeats):
-        folder = tempfile.mkdtemp(prefix="weir-bench-")
-        server = Server(build, folder + "/data")
-        try:
-            if waiting:
-                run(build / "bench/http_load", server.address, "fill", 4, waiting, payload)
-            before = server.cpu_seconds()
-            got = run(build / "bench/http_load", server.address, shape, connections, jobs, payload)
-            got["cpu_us_per_job"] = (server.cpu_seconds() - before) * 1e6 / got["jobs"]
-            got["rss_mib"] = server.rss_mib()
-            samples.append(got)
-        finally:
-            server.stop()
-            shutil.rmtree(folder)
-    return median_of(samples)
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    quick, write = "--quick" in sys.argv, "--write" in sys.argv
-    repeats = 1 if quick else 3
-    depths = (1_000, 100_000) if quick else (1_000, 1_000_000)
-    engine_rows = []
-    for waiting in depths:
-        for payload in (100, 1024):
-            for in_flight, jobs in ((1, 1_000), (512, 50_000 if quick else 300_000)):
-                got = engine(build, repeats, waiting, jobs, in_flight, payload)
-                engine_rows.append([f"{waiting:,}", str(payload), str(in_flight), f"{got['jobs_per_s']:,.0f}",
-                                    f"{got['cpu_us_per_job']:.2f}", f"{got['put_p50_us']:.0f} / {got['put_p99_us']:.0f}",
-                                    f"{got['bytes_per_job']:.0f}", f"{got['rss_bytes_per_waiting']:.0f}",
-                                    f"{got['first_claim_after_restart_s']:.3f}"])
-                print(" ".join(engine_rows[-1]), flush=True)
-    restart_rows = []
-    for waiting, payload in ((100_000, 100), (100_000, 1024)) if quick else ((1_000_000, 100), (1_000_000, 1024),
-                                                                             (10_000_000, 100)):
-        got = restart(build, repeats, waiting, payload)
-        restart_rows.append([f"{waiting:,}", str(payload), f"{got['log_bytes'] / 2**20:,.0f}", f"{got['first_claim_s']:.2f}"])
-        print(" ".join(restart_rows[-1]), flush=True)
-    http_rows = []
-    for shape, connections, jobs in (("enqueue", 1, 2_000), ("enqueue", 64, 20_000 if quick else 100_000),
-                                     ("cycle", 64, 10_000 if quick else 40_000),
-                                     ("batch", 64, 100_000 if quick else 500_000)):
-        for payload in (100, 1024):
-            got = http(build, repeats, shape, connections, jobs, payload)
-            http_rows.append([shape, str(connections), str(payload), f"{got['jobs_per_s']:,.0f}",
-                              f"{got['cpu_us_per_job']:.1f}", f"{got['p50_us']:,.0f} / {got['p99_us']:,.0f}",
-                              f"{got['rss_mib']:.0f}"])
-            print(" ".join(http_rows[-1]), flush=True)
-    text = f"""# Benchmarks
-
-Measured by `script/bench{' --quick' if quick else ''}` on {datetime.date.today()}: {os.cpu_count()} cores
-({processor()}), Linux {platform.release()}, weir {subprocess.run([build / 'weir', 'version'], capture_output=True, text=True).stdout.split()[-1]};
-medians of {repeats} run(s), driver and server on the same cores, `durability = "sync"`: every answered write is on disk.
-Absolute rates depend on the machine and its disk; CPU per job and bytes per job are the steady figures.
-
-## Engine with the journal, in process
-
-Whole life cycles (enqueue, claim, ack) with so many jobs waiting besides. CPU includes the driver. Put is from submit to the
-durable answer.
-
-{table(["waiting", "payload B", "in flight", "jobs/s", "CPU µs/job", "put p50/p99 µs", "bytes/job", "RSS B/waiting job", "restart to first claim s"], engine_rows)}
-
-The RSS column counts index, payload cache (64 MiB) and allocator slack together.
-
-## Restart
-
-From the start of a server that was killed to its first claim.
-
-{table(["waiting", "payload B", "log MiB", "s"], restart_rows)}
-
-## HTTP door
-
-Keep-alive connections with one request in flight each. `enqueue`: one job a request. `cycle`: enqueue, claim and ack, one job a
-request. `batch`: the same with 100 jobs a request.
-
-{table(["shape", "connections", "payload B", "jobs/s", "server CPU µs/job", "request p50/p99 µs", "RSS MiB"], http_rows)}
-"""
-    print("\n" + text)
-    if write:
-        (ROOT / "docs/benchmarks.md").write_text(text)
+def wanted_shapes(given):
+    """Names of shapes of the comparison, and of weir's own parts."""
+    if given.shape:
+        return [n for n in given.shape if n in shapes.BY_NAME], [n for n in given.shape if n in OWN_PARTS]
+    named = [shape.name for shape in shapes.SHAPES if shape.waiting < 10_000_000 or given.long]
+    return named, [part for part in OWN_PARTS if part != "engine" or not given.quick]
 
 
 def processor():
@@ -167,5 +62,139 @@ def processor():
     return "unknown"
 
 
+def filesystem_of(path, mounts):
+    """The type of the file system that holds a path, by the text of /proc/mounts."""
+    best = ("", "unknown")
+    for line in mounts.splitlines():
+        point, kind = line.split()[1:3]
+        if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def memory_gib():
+    return int(pathlib.Path("/proc/meminfo").read_text().split()[1]) / 2**20
+
+
+def environment(build, others, given):
+    version = subprocess.run([build / "weir", "version"], capture_output=True, text=True).stdout.split()
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return {
+        "date": str(datetime.date.today()), "machine": f"{os.cpu_count()} cores ({processor()}), {memory_gib():.0f} GiB",
+        "kernel": platform.release(), "weir": version[-1] if version else "unknown", "commit": commit,
+        "versions": {peers.PACKAGES[peer.protocol]: peers.version(peer) for peer in others},
+        "settings": {peer.title: " ".join(peer.settings) or "as packaged" for peer in others},
+        "command": "script/bench" + (" --quick" if given.quick else "") + (" --long" if given.long else ""),
+    }
+
+
+def run_all(given, build, others):
+    shape_names, own_parts = wanted_shapes(given)
+    rounds = given.rounds or (3 if given.quick else 5)
+    comparison = compare.Comparison(build, 0.7 if given.quick else 2.0, given.quick, shape_names)
+    alone = own.Own(build, 0.7 if given.quick else 2.0, (1_000_000, 10_000_000) if given.long else (1_000_000,))
+    for number in range(1, rounds + 1):
+        say(f"round {number} of {rounds}")
+        if shape_names:
+            comparison.round(number, others)
+        if "http" in own_parts:
+            alone.http_round(number)
+        if "flat" in own_parts:
+            alone.flat_round(number)
+    tables = {}
+    if "engine" in own_parts:
+        tables = {"engine": own_tables.engine_table(build, 3), "restart": own_tables.restart_table(build, 3),
+                  "http": own_tables.http_table(build, 3)}
+    return comparison.runs + alone.runs, comparison.failures + alone.failures, tables
+
+
+def page(facts, judged, runs, tables, rounds):
+    """The text of docs/benchmarks.md."""
+    parts = [f"""# Benchmarks
+
+Measured by `{facts['command']}` on {facts['date']}: {facts['machine']}, Linux {facts['kernel']}, weir {facts['weir']} (commit
+{facts['commit']}), {report.versions_line(facts['versions'])}. Everything on loopback; driver and server share the cores. Each
+cell is the median of {rounds} runs. In every round each peer is started on an empty directory, measured and ended, with weir
+measured just before and just after it; "weir is N ×" is the median of weir's rate divided by the peer's beside it. Absolute
+rates depend on the machine and its disk: what counts are the ratios. weir runs with `durability = "sync"`, every answered write
+is on disk, and is driven through its beanstalkd door by the same program as beanstalkd.
+
+## Goals
+
+{report.goals_table(judged)}
+
+## Beside other queues
+
+A job is a whole life cycle: the put was answered, a consumer got the job and its ack was answered. Each driver proves that every
+job was put, claimed and acked exactly once. With 1 connection it does all three; at most two jobs a request in flight wait in the
+queue, so that put to ack is no measure of how long a queue was let grow. RabbitMQ's acks have no answer and count when they are
+sent. "Durable" peers answer when the write is on disk; the others may lose what they answered. "Written" is what the kernel
+charges to the server (whole folios of the page cache, so rewriting in place looks dearer than it is), "device" what the disk
+got, from all of the machine. Settings: {'; '.join(f'{t}: `{s}`' for t, s in facts['settings'].items())}.
+
+{report.comparison(runs)}
+
+## Flat, and HTTP
+
+Through the beanstalkd door with 16 + 16 connections, 32 in flight each, 100 B; through the HTTP door with 64 keep-alive
+connections, one request in flight each, beside a bare Asio and llhttp server that answers with what it got.
+
+{report.own(runs)}"""]
+    if tables:
+        parts.append(f"""
+## Engine with the journal, in process
+
+Whole life cycles (enqueue, claim, ack) with so many jobs waiting besides; medians of 3 runs. CPU includes the driver. Put is
+from submit to the durable answer. The RSS column counts index, payload cache (64 MiB) and allocator slack together.
+
+{tables['engine']}
+
+## Restart
+
+From the start of a server that was killed to its first claim, in process.
+
+{tables['restart']}
+
+## HTTP door
+
+Keep-alive connections with one request in flight each. `enqueue`: one job a request. `cycle`: enqueue, claim and ack, one job a
+request. `batch`: the same with 100 jobs a request. Medians of 3 runs.
+
+{tables['http']}""")
+    return "\n".join(parts) + "\n"
+
+
+def main():
+    given = parse()
+    build = pathlib.Path(given.build).resolve()
+    others = [] if given.only == ["none"] else peers.chosen(given.only)
+    if given.quick:
+        others = [peer for peer in others if peer.quick_shapes]
+    place = pathlib.Path(tempfile.gettempdir()).resolve()
+    if filesystem_of(place, pathlib.Path("/proc/mounts").read_text()) in ("tmpfs", "ramfs"):
+        raise SystemExit(f"{place} is in memory, where a sync costs nothing: point TMPDIR to a disk")
+    begin = time.monotonic()
+    facts = environment(build, others, given)
+    runs, failures, tables = run_all(given, build, others)
+    found = goals.facts_of(runs)
+    judged = goals.judge(found)
+    text = page(facts, judged, runs, tables, given.rounds or (3 if given.quick else 5))
+    print(text)
+    if failures:
+        print("Failed:\n\n" + "\n".join(failures))
+    if given.json:
+        summaries = {name: {cell: report.stats.summary(runs, name, cell) for cell in sorted({r["cell"] for r in runs if
+                            r["peer"] == name})} for name in sorted({r["peer"] for r in runs})}
+        pathlib.Path(given.json).write_text(json.dumps({
+            "environment": facts, "runs": runs, "medians": summaries, "failures": failures,
+            "goals": [{"goal": g.text, "bound": g.bound, "measured": v, "verdict": verdict} for g, v, verdict in judged]},
+            indent=1) + "\n")
+    if given.write:
+        (ROOT / "docs/benchmarks.md").write_text(text)
+    say(f"took {time.monotonic() - begin:.0f} s; goals met: {sum(v == 'met' for _, _, v in judged)} of {len(judged)}, "
+        f"not met: {sum(v == 'not met' for _, _, v in judged)}, not measured: {sum(v == 'not measured' for _, _, v in judged)}")
+    return 1 if failures else 0
+
+
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

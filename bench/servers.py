@@ -32,6 +32,7 @@ class Server:
         self.log = open(self.folder / "log", "w+b")
         self.port = free_port()
         self.helpers = []
+        self.settings = peer.settings
         self.start()
 
     @property
@@ -82,7 +83,7 @@ class Server:
 
 
 class Weir(Server):
-    """The HTTP door listens at `http`, the probes at `probes`; jobs come through the beanstalkd door."""
+    """Jobs come through the beanstalkd door, and through HTTP at `http_address`."""
 
     def start(self):
         config = self.folder / "weir.toml"
@@ -93,26 +94,26 @@ class Weir(Server):
                                         stderr=self.log, cwd=self.folder)
         self.wait_for_port()
 
-    def addresses(self):
-        """What the log says of the listeners, by message."""
-        found = {}
+    def http_address(self):
+        """Where the log says that the HTTP door listens; the last start counts."""
+        found = None
         for line in pathlib.Path(self.log.name).read_text().splitlines():
             fact = json.loads(line) if line.startswith("{") else {}
-            if "address" in fact:
-                found[fact["message"]] = fact["address"]
-        return found
+            if fact.get("message") == "listening" and fact.get("door", "http") == "http":
+                found = fact["address"]
+        return found or self.fail("does not say where it listens")
 
 
 class Beanstalkd(Server):
     def start(self):
-        self.process = self.spawn(["beanstalkd", "-l", "127.0.0.1", "-p", self.port, *self.peer.settings])
+        self.process = self.spawn(["beanstalkd", "-l", "127.0.0.1", "-p", self.port, *self.settings])
         self.wait_for_port()
 
 
 class Redis(Server):
     def start(self):
         self.process = self.spawn(["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.folder,
-                                   *self.peer.settings])
+                                   *self.settings])
         self.wait_for_port()
 
 
@@ -169,7 +170,7 @@ class Postgres(Server):
             if made.wait() != 0:
                 self.fail("initdb failed")
         self.process = self.spawn([programs / "postgres", "-D", data, "-c", "listen_addresses=127.0.0.1", "-p", self.port, "-k",
-                                   self.folder, "-c", "max_connections=100", *self.peer.settings], **owner)
+                                   self.folder, "-c", "max_connections=100", *self.settings], **owner)
         self.wait_for_port()
 
     def stop_process(self):

@@ -80,11 +80,12 @@ class Result(unittest.TextTestResult):
 
 
 def run_python(build, filters):
-    """The tests of tests/e2e and tests/tools: files named *_test.py."""
+    """The tests of tests/e2e, tests/tools, tools and bench: files named *_test.py."""
     os.environ["WEIR_BINARY"] = str((pathlib.Path(build) / "weir").resolve())
     sys.path.insert(0, str(ROOT / "tests"))
     failed = skipped = 0
-    for file in sorted((ROOT / "tests").glob("*/*_test.py")) + sorted((ROOT / "tools").glob("*_test.py")):
+    files = [file for pattern in ("tests/*/*_test.py", "tools/*_test.py", "bench/*_test.py") for file in sorted(ROOT.glob(pattern))]
+    for file in files:
         name = f"{file.parent.name}/{file.stem}"
         if filters and not any(f in name for f in filters):
             continue

@@ -29,7 +29,7 @@ Flow::Flow(Options options)
       put_target_(options_.has_producer() ? options_.jobs : 0),
       claim_target_(options_.has_consumer() ? options_.jobs : 0),
       backlog_max_(options_.backlog_max()),
-      before_max_(static_cast<std::int64_t>(options_.before)),
+      before_max_(static_cast<std::int64_t>(options_.waiting_before())),
       next_put_(options_.before),
       put_end_(options_.before + put_target_),
       ledger_(put_end_, options_.before),

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <vector>
 
 namespace weir::bench {
@@ -73,6 +74,19 @@ class Loop {
   std::vector<Entry> sessions_;
 };
 
+// The server is looked at when all connections are open, and again while they still are.
+void await_word() {
+  std::puts("ready");
+  std::fflush(stdout);
+  char byte = 0;
+  if (read(STDIN_FILENO, &byte, 1) != 1) die("told to hold, but nobody said when to go on");
+}
+void await_end() {
+  char byte = 0;
+  while (read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+}
+
 void allow_many_descriptors() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -111,14 +125,10 @@ int run_load(const Options& options, const MakeSession& make_session,
   for (std::size_t i = 0; i < options.consumers; ++i) add(Role::consumer);
   for (std::size_t i = 0; i < options.producers; ++i) add(Role::producer);
   for (std::size_t i = 0; i < options.both; ++i) add(Role::both);
+  if (options.holds) await_word();
   loop.run();
   flow.report();
-  // The server is looked at while all connections are still there.
-  if (options.holds) {
-    char byte = 0;
-    while (read(STDIN_FILENO, &byte, 1) > 0) {
-    }
-  }
+  if (options.holds) await_end();
   return 0;
 }
 

@@ -20,8 +20,10 @@ constexpr const char* kHelp =
     "  --both N               instead: connections that put, claim and ack\n"
     "  --depth N              requests in flight on each connection (1)\n"
     "  --jobs N               jobs to put and to take\n"
-    "  --before N             jobs that an earlier run put and nobody took (0)\n"
-    "  --hold 1               keep the connections after the result until stdin ends\n"
+    "  --before N             jobs that earlier runs put; numbers go on from there (0)\n"
+    "  --taken N              of them: jobs that earlier runs took (0)\n"
+    "  --hold 1               say \"ready\" once connected, start at a byte on stdin, stay\n"
+    "                         connected after the result until stdin ends\n"
     "  --batch N              jobs a request, where the protocol has such requests (1)\n"
     "  --backlog N            jobs put and not acked at most (2 x connections that put x depth)\n"
     "  --payload N            bytes a job, at least 16 (100)\n"
@@ -69,6 +71,7 @@ Options read_options(int count, char** arguments, const char* modes) {
       {"--backlog", [&](std::uint64_t n) { options.backlog = n; }},
       {"--hold", [&](std::uint64_t n) { options.holds = n != 0; }},
       {"--batch", [&](std::uint64_t n) { options.batch = n; }},
+      {"--taken", [&](std::uint64_t n) { options.taken = n; }},
       {"--payload", [&](std::uint64_t n) { options.payload_bytes = n; }},
       {"--queues", [&](std::uint64_t n) { options.queues = n; }},
       {"--delay", [&](std::uint64_t n) { options.delay_s = n; }},
@@ -93,8 +96,9 @@ Options read_options(int count, char** arguments, const char* modes) {
   if (options.port == 0 || options.jobs == 0) usage(arguments[0], modes, 2);
   if (options.payload_bytes < 16) die("--payload is at least 16: a job carries its number");
   if (options.depth == 0 || options.batch == 0) die("--depth and --batch are at least 1");
-  if (!options.has_producer() && options.before < options.jobs)
-    die("nobody puts: --before must be at least --jobs");
+  if (options.taken > options.before) die("--taken is at most --before");
+  if (!options.has_producer() && options.waiting_before() < options.jobs)
+    die("nobody puts: at least --jobs must wait");
   return options;
 }
 
