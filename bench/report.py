@@ -60,6 +60,33 @@ def comparison(runs):
     return "\n\n".join(parts)
 
 
+def short_comparison(runs, cell):
+    """The README's table: one cell, the fastest peer last."""
+    rows = []
+    for peer in (peers.WEIR, *peers.PEERS):
+        found = stats.summary(runs, peer.name, cell)
+        if found:
+            times = found.get("weir_is_times")
+            rows.append((times or 0, [peer.title, "yes" if peer.durable else "no", number(found["jobs_per_s"]),
+                                      "" if times is None else f"{number(times)} ×", number(found["cpu_us_per_job"]),
+                                      f"{micros(found['put_p50_us'])} / {micros(found['put_p99_us'])}"]))
+    ours, others = rows[:1], sorted(rows[1:], key=lambda pair: -pair[0])
+    return table(["", "answered = on disk", "jobs/s", "weir is", "server CPU µs/job", "put p50 / p99 µs"],
+                 [cells for _, cells in ours + others])
+
+
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+
+
+def replaced(text, inside):
+    """`text` with what stands between the marks replaced."""
+    head, _, rest = text.partition(BEGIN)
+    _, mark, tail = rest.partition(END)
+    if not mark:
+        raise ValueError("the page has no marks for the benchmark")
+    return f"{head}{BEGIN}\n{inside}\n{END}{tail}"
+
+
 OWN_TITLES = (
     ("http-echo", "bare echo, 64 connections"), ("http-enqueue", "weir, enqueue one a request"),
     ("http-batch", "weir, whole life cycles, 100 a request"), ("flat-empty", "empty server"),

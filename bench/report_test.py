@@ -33,6 +33,27 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(lines), 6)
 
 
+class Readme(unittest.TestCase):
+    def test_only_what_stands_between_the_marks_changes(self):
+        page = f"a\n{report.BEGIN}\nold\n{report.END}\nb"
+        new = report.replaced(page, "new")
+        self.assertEqual(new, f"a\n{report.BEGIN}\nnew\n{report.END}\nb")
+        self.assertEqual(report.replaced(new, "new"), new)
+        self.assertRaises(ValueError, report.replaced, "a page without marks", "new")
+
+    def test_the_page_has_the_marks(self):
+        self.assertIn(f"{report.BEGIN}\na new table\n{report.END}",
+                      report.replaced((run.ROOT / "README.md").read_text(), "a new table"))
+
+    def test_the_slowest_beside_weir_stands_first(self):
+        def one(peer, visit, rate):
+            return {"peer": peer, "cell": goals.MANY_DEEP, "visit": visit, "round": 1, "jobs_per_s": rate, "cpu_us_per_job": 2,
+                    "put_p50_us": 10, "put_p99_us": 20}
+        lines = report.short_comparison([one("nats", 2, 50), one("weir", 1, 200), one("beanstalkd", 3, 10)],
+                                        goals.MANY_DEEP).split("\n")[2:]
+        self.assertEqual([line.split(" | ")[0] for line in lines], ["| weir, sync", "| beanstalkd, memory", "| NATS JetStream, file"])
+
+
 class Cells(unittest.TestCase):
     def test_a_quick_run_has_what_the_goals_ask_of_each_peer(self):
         asked = {(goal.fact.split(":")[1], goal.fact.split(":")[2]) for goal in goals.GOALS if goal.fact.count(":") == 2}

@@ -164,6 +164,15 @@ request. `batch`: the same with 100 jobs a request. Medians of 3 runs.
     return "\n".join(parts) + "\n"
 
 
+def summary(facts, runs):
+    """What the README says of the comparison."""
+    return f"""Beside other queues on the same machine in the same minutes ([all shapes and settings](docs/benchmarks.md)): whole life
+cycles of 100 bytes through weir's beanstalkd door, 16 + 16 connections with 32 requests in flight each, on {facts['machine']},
+medians of 5 alternating runs on {facts['date']}.
+
+{report.short_comparison(runs, goals.MANY_DEEP)}"""
+
+
 def main():
     given = parse()
     build = pathlib.Path(given.build).resolve()
@@ -191,6 +200,8 @@ def main():
             indent=1) + "\n")
     if given.write:
         (ROOT / "docs/benchmarks.md").write_text(text)
+        readme = ROOT / "README.md"
+        readme.write_text(report.replaced(readme.read_text(), summary(facts, runs)))
     say(f"took {time.monotonic() - begin:.0f} s; goals met: {sum(v == 'met' for _, _, v in judged)} of {len(judged)}, "
         f"not met: {sum(v == 'not met' for _, _, v in judged)}, not measured: {sum(v == 'not measured' for _, _, v in judged)}")
     return 1 if failures else 0
