@@ -69,7 +69,7 @@ class Comparison:
         if name in self.jobs:
             load.run(max(100, self.jobs[name] // 20))
             return self.jobs[name]
-        jobs = shapes.BY_NAME[cell.shape].first_jobs
+        jobs = shapes.FIRST_JOBS
         while (first := load.run(jobs))["seconds"] < FIRST_SECONDS:
             jobs *= 5
         self.jobs[name] = shapes.jobs_for(first["jobs_per_s"], self.seconds)

@@ -3,6 +3,7 @@
 import subprocess
 import time
 
+import exported
 import measure
 import peers
 import procs
@@ -15,6 +16,7 @@ POLLERS, POLL_QUEUES = 5_000, 1_000
 QUEUES = 10_000
 SCHEDULED = 1_000_000
 SCHEDULED_DELAY_S = 86_400
+GARBAGE_JOBS = 1_000_000
 PAYLOAD = 100
 
 
@@ -99,6 +101,44 @@ class Own:
             result.update(waiting=waiting, rss_empty_bytes=empty, rss_filled_bytes=filled)
             result["first_claim_s"] = first_claim_after_restart(load)
         self.record(number, cell, result)
+
+    # --- latency while the log is cleaned
+
+    def clean_round(self, number):
+        """One connection with one request in flight: on an idle server, and on one that moves the live tenth of its log."""
+        for cell, prepare in (("clean-idle", None), ("clean-busy", self.make_garbage)):
+            server = self.start_weir()
+            try:
+                probe = Load(server, (*shapes.BY_NAME["one"].options, "--payload", PAYLOAD), 0)
+                probe.run(shapes.FIRST_JOBS)
+                if prepare:
+                    prepare(server)
+                address = server.http_address()
+                jobs = self.jobs.get("clean", shapes.FIRST_JOBS)
+                before = exported.read(address)
+                result = probe.run(jobs)
+                after = exported.read(address)
+                self.jobs.setdefault("clean", shapes.jobs_for(result["jobs_per_s"], self.seconds))
+                for name in ("weir_cleaned_segments_total", "weir_snapshots_total"):
+                    result[name] = after[name] - before[name]
+                sync_p99 = exported.percentile(before, after, exported.SYNC_HISTOGRAM, 0.99)
+                if sync_p99 is not None:
+                    result["sync_p99_us"] = sync_p99 * 1e6
+                self.record(number, cell, result)
+                say(f"    {result['weir_cleaned_segments_total']:.0f} segments cleaned, "
+                    f"{result['weir_snapshots_total']:.0f} snapshots meanwhile, put p99 {result['put_p99_us']:,} µs")
+            except measure.DriverFailed as failed:
+                self.failures.append(f"{cell}: {failed}")
+                say("FAILED", self.failures[-1])
+            finally:
+                server.stop()
+
+    def make_garbage(self, server):
+        """Every tenth job of the log stays, spread evenly: nine of ten queues that were filled in turn are emptied."""
+        self.fill(server, GARBAGE_JOBS, "--queue", "mixed", "--queues", 10)
+        for queue in range(9):
+            measure.plain([*server.driver(), "--producers", 0, "--consumers", 16, "--depth", 32, "--payload", PAYLOAD, "--queue",
+                           f"mixed-{queue}", "--before", GARBAGE_JOBS, "--jobs", GARBAGE_JOBS // 10])
 
     def fill(self, server, jobs, *options):
         filled = measure.drive([*server.driver(), *shapes.FILL, "--payload", PAYLOAD, "--jobs", jobs, *options], server.pid,

@@ -92,6 +92,7 @@ OWN_TITLES = (
     ("http-batch", "weir, whole life cycles, 100 a request"), ("flat-empty", "empty server"),
     ("flat-polls", "5,000 long polls on 1,000 queues"), ("flat-queues", "10,000 queues"),
     ("flat-scheduled", "1 M scheduled jobs"), ("flat-waiting", "1 M waiting"), ("flat-waiting-10m", "10 M waiting"),
+    ("clean-idle", "1 connection, 1 in flight, idle server"), ("clean-busy", "the same while the log is cleaned"),
 )
 
 
@@ -102,8 +103,10 @@ def own(runs):
         if found:
             rows.append([title, number(found["jobs_per_s"]),
                          f"{number(found['jobs_per_s_lowest'])} – {number(found['jobs_per_s_highest'])}",
-                         number(found["cpu_us_per_job"]), number(found.get("first_claim_s"), 3)])
-    head = ["", "jobs/s (echo: requests/s)", "lowest – highest", "CPU µs/job", "restart to first claim s"]
+                         number(found["cpu_us_per_job"]), f"{micros(found.get('put_p50_us'))} / {micros(found.get('put_p99_us'))}",
+                         number(found.get("first_claim_s"), 3)])
+    head = ["", "jobs/s (echo: requests/s)", "lowest – highest", "CPU µs/job", "put p50 / p99 µs",
+            "restart to first claim s"]
     return table(head, rows) if rows else ""
 
 

@@ -2,6 +2,7 @@
 """Tables as text, the choice of cells, and what /proc says, on samples."""
 import unittest
 
+import exported
 import goals
 import measure
 import peers
@@ -79,6 +80,23 @@ class Cells(unittest.TestCase):
         self.assertEqual(shapes.jobs_for(1234, 2), 2400)
         self.assertEqual(shapes.jobs_for(10, 2), 400)
         self.assertEqual(shapes.jobs_for(1e9, 2), 3_000_000)
+
+
+class Exported(unittest.TestCase):
+    def reading(self, *counts):
+        edges = ("0.001", "0.002", "0.004", "+Inf")
+        text = "".join(f'weir_sync_seconds_bucket{{le="{edge}"}} {count}\n' for edge, count in zip(edges, counts))
+        return exported.parse("# HELP weir_syncs_total x\nweir_syncs_total 12\n" + text)
+
+    def test_a_percentile_is_of_what_came_between_two_readings(self):
+        before, after = self.reading(100, 100, 100, 100), self.reading(150, 199, 200, 200)
+        self.assertEqual([exported.percentile(before, after, "weir_sync_seconds", share) for share in (0.5, 0.9, 0.99, 1)],
+                         [0.001, 0.002, 0.002, 0.004])
+
+    def test_none_without_the_histogram_or_without_samples(self):
+        self.assertIsNone(exported.percentile({}, exported.parse("weir_syncs_total 12\n"), "weir_sync_seconds", 0.99))
+        reading = self.reading(1, 2, 3, 4)
+        self.assertIsNone(exported.percentile(reading, reading, "weir_sync_seconds", 0.99))
 
 
 class Place(unittest.TestCase):

@@ -20,7 +20,7 @@ import shapes
 from measure import say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OWN_PARTS = ("flat", "http", "engine")
+OWN_PARTS = ("flat", "http", "clean", "engine")
 
 
 def split_list(text):
@@ -101,6 +101,8 @@ def run_all(given, build, others):
             alone.http_round(number)
         if "flat" in own_parts:
             alone.flat_round(number)
+        if "clean" in own_parts:
+            alone.clean_round(number)
     tables = {}
     if "engine" in own_parts:
         tables = {"engine": own_tables.engine_table(build, 3), "restart": own_tables.restart_table(build, 3),

@@ -9,7 +9,6 @@ class Shape:
     title: str
     options: tuple          # of the drivers
     waiting: int = 0        # jobs that wait besides
-    first_jobs: int = 400   # of the first run, from which the length of the others is drawn
 
     @property
     def in_flight(self):
@@ -21,14 +20,15 @@ FILL = ("--producers", 4, "--consumers", 0, "--depth", 128)
 
 SHAPES = (
     Shape("one", "1 connection, 1 in flight", ("--both", 1, "--depth", 1)),
-    Shape("deep", "1 connection, 128 in flight", ("--both", 1, "--depth", 128), first_jobs=4000),
-    Shape("many", "16 + 16 connections, 1 in flight each", (*PAIRS, 1), first_jobs=1600),
-    Shape("many-deep", "16 + 16 connections, 32 in flight each", (*PAIRS, 32), first_jobs=8000),
-    Shape("waiting", "the same with 1 M jobs waiting", (*PAIRS, 32), waiting=1_000_000, first_jobs=8000),
-    Shape("waiting-10m", "the same with 10 M jobs waiting", (*PAIRS, 32), waiting=10_000_000, first_jobs=8000),
+    Shape("deep", "1 connection, 128 in flight", ("--both", 1, "--depth", 128)),
+    Shape("many", "16 + 16 connections, 1 in flight each", (*PAIRS, 1)),
+    Shape("many-deep", "16 + 16 connections, 32 in flight each", (*PAIRS, 32)),
+    Shape("waiting", "the same with 1 M jobs waiting", (*PAIRS, 32), waiting=1_000_000),
+    Shape("waiting-10m", "the same with 10 M jobs waiting", (*PAIRS, 32), waiting=10_000_000),
 )
 BY_NAME = {shape.name: shape for shape in SHAPES}
 PAYLOADS = (100, 1024)
+FIRST_JOBS = 400    # of the first run of a cell, from which the length of the others is drawn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,4 +59,4 @@ def cells_of(peer, names, is_quick):
 
 def jobs_for(rate, seconds, most=3_000_000):
     """How many jobs take about so long at so many a second; a multiple of 100, at least 400."""
-    return max(400, min(most, int(rate * seconds) // 100 * 100))
+    return max(FIRST_JOBS, min(most, int(rate * seconds) // 100 * 100))
