@@ -19,12 +19,19 @@
 
 namespace weir::core {
 
+// A place in the lane that a door's own number asks for. Value.
+struct Placement {
+  std::int32_t priority = 0;
+  std::optional<std::int64_t> rank;  // none: the order of acceptance
+};
+
 // One job to be made. Exactly one of delay_ms and run_at, or neither.
 struct NewJob {
   JobBody body;
   std::string kind;
   std::optional<PriorityClass> priority_class;
   std::int32_t priority = 0;
+  std::optional<std::int64_t> rank;  // else the order of acceptance
   std::optional<std::int64_t> delay_ms;
   std::optional<WallTime> run_at;
   JobOptions options;
@@ -42,6 +49,7 @@ struct Enqueue {
   std::string queue;
   std::vector<NewJob> jobs;  // 1..kBatchJobsMax
   bool is_batch = false;     // errors name the index, the answer lists ids
+  Door door = Door::http;    // says what the queue gets when this enqueue makes it
 };
 
 // Grants a lease for a job that dispatch chose. Made by the engine, not by doors (doors place
@@ -65,6 +73,7 @@ struct Fail {
   JobError error;
   std::optional<std::int64_t> retry_after_ms;
   bool dead = false;
+  std::optional<Placement> placement;  // from now on
 };
 enum class ReleasePlace : std::uint8_t { keep, front, back };
 // undelivered: set by the engine for a claim that was not wholly handed to the kernel (outcome
@@ -75,6 +84,14 @@ struct Release {
   std::optional<std::int64_t> delay_ms;
   ReleasePlace place = ReleasePlace::keep;
   bool undelivered = false;
+  std::optional<Placement> placement;  // with `keep`: another priority
+};
+// The connection that the lease is bound to has ended. The job goes back at once where the queue
+// gives leases back, or when the server stops; else the attempt has failed (outcome crash).
+struct Abandon {
+  JobId job;
+  LeaseToken token;
+  bool is_server_stop = false;
 };
 struct Snooze {
   JobId job;
@@ -173,7 +190,7 @@ struct RevokeToken {
 using Command =
     std::variant<Enqueue, Claim, Ack, Fail, Release, Snooze, Extend, Progress, Cancel, Promote,
                  Replay, Erase, Edit, BecomeDue, ExpireLease, ExpireTtl, Retain, ForgetIdempotency,
-                 ForgetUnique, PutQueue, DeleteQueue, Purge, PutToken, RevokeToken>;
+                 ForgetUnique, PutQueue, DeleteQueue, Purge, PutToken, RevokeToken, Abandon>;
 
 // An Idempotency-Key as the door saw it.
 struct IdempotencyRef {

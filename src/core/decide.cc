@@ -60,6 +60,7 @@ Decided dispatch(Deciding& d, const Command& command) {
                         [&](const Ack& c) { return decide_ack(d, c); },
                         [&](const Fail& c) { return decide_fail(d, c); },
                         [&](const Release& c) { return decide_release(d, c); },
+                        [&](const Abandon& c) { return decide_abandon(d, c); },
                         [&](const Snooze& c) { return decide_snooze(d, c); },
                         [&](const Extend& c) { return decide_extend(d, c); },
                         [&](const Progress& c) { return decide_progress(d, c); },

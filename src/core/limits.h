@@ -44,6 +44,9 @@ inline constexpr std::uint32_t kExcusedMax = 1000;  // excuses beyond this are c
 inline constexpr std::int64_t kLeaseMsDefault = 60 * kMsPerSecond;
 inline constexpr std::int64_t kLeaseMsMin = 1 * kMsPerSecond;
 inline constexpr std::int64_t kLeaseMsMax = 24 * kMsPerHour;
+// A job may ask for a longer lease (beanstalkd's time to run is 32 bits of seconds); only holders
+// whose lease also ends with their connection get more than kLeaseMsMax of it.
+inline constexpr std::int64_t kJobLeaseMsMax = 4'294'967'295 * kMsPerSecond;
 inline constexpr std::int64_t kLeaseGraceMs =
     30 * kMsPerSecond;  // the least a lease has after a start
 inline constexpr std::int64_t kTimeoutMsMax = 7 * kMsPerDay;
@@ -64,6 +67,7 @@ inline constexpr std::uint32_t kPicksPerOverdue = 20;  // 1 pick in 20 goes to t
 static_assert(kPayloadBytesMax < kTurnBytesMax && kTurnBytesMax < kRequestBytesMax);
 static_assert(kErrorMessageBytesMax * 2 < kHistoryBytesMax);
 static_assert(kLeaseMsMin < kLeaseMsDefault && kLeaseMsDefault < kLeaseMsMax);
+static_assert(kLeaseMsMax < kJobLeaseMsMax);
 static_assert(kBatchJobsMax <= kTurnCommandsMax && kClaimJobsMax <= kTurnCommandsMax);
 
 }  // namespace weir::core

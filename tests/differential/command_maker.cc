@@ -82,6 +82,7 @@ core::NewJob CommandMaker::new_job(Now now) {
         static_cast<core::PriorityClass>(prng_.up_to(core::kPriorityClassCount - 1));
   }
   if (now_and_then(4)) job.priority = static_cast<std::int32_t>(prng_.between(-3, 3));
+  if (now_and_then(10)) job.rank = prng_.between(0, 9);
   if (now_and_then(6)) {
     job.delay_ms = prng_.between(0, 20'000);
   } else if (now_and_then(6)) {
@@ -105,6 +106,7 @@ core::NewJob CommandMaker::new_job(Now now) {
 
 core::Command CommandMaker::enqueue(Now now) {
   core::Enqueue command{.queue = one_of("queue-", 4), .jobs = {}, .is_batch = now_and_then(3)};
+  if (now_and_then(4)) command.door = core::Door::beanstalk;
   const std::uint64_t count = command.is_batch ? 1 + prng_.up_to(7) : 1;
   for (std::uint64_t i = 0; i < count; ++i) command.jobs.push_back(new_job(now));
   return command;
@@ -151,13 +153,19 @@ core::Command CommandMaker::worker_verb(Now now) {
                        .message = "attempt failed at command " + std::to_string(commands_)};
       if (now_and_then(4)) command.retry_after_ms = prng_.between(0, 30'000);
       command.dead = now_and_then(6);
+      if (now_and_then(4)) command.placement = placement();
       return command;
     }
     case 5: {
+      if (now_and_then(2)) {
+        return core::Abandon{
+            .job = held.job, .token = held.token, .is_server_stop = now_and_then(4)};
+      }
       core::Release command{.job = held.job, .token = held.token};
       if (now_and_then(3)) command.delay_ms = prng_.between(0, 10'000);
       command.place = static_cast<core::ReleasePlace>(prng_.up_to(2));
       command.undelivered = now_and_then(5);
+      if (now_and_then(4)) command.placement = placement();
       return command;
     }
     case 6: {
@@ -182,6 +190,12 @@ core::Command CommandMaker::worker_verb(Now now) {
       return command;
     }
   }
+}
+
+core::Placement CommandMaker::placement() {
+  core::Placement placement{.priority = static_cast<std::int32_t>(prng_.between(-3, 3))};
+  if (now_and_then(3)) placement.rank = prng_.between(0, 9);
+  return placement;
 }
 
 core::Command CommandMaker::operator_verb(store::Store& model, Now now) {
@@ -270,7 +284,8 @@ std::string name_of(const core::Command& command) {
       "Enqueue",      "Claim",     "Ack",         "Fail",      "Release",  "Snooze",
       "Extend",       "Progress",  "Cancel",      "Promote",   "Replay",   "Erase",
       "Edit",         "BecomeDue", "ExpireLease", "ExpireTtl", "Retain",   "ForgetIdempotency",
-      "ForgetUnique", "PutQueue",  "DeleteQueue", "Purge",     "PutToken", "RevokeToken"};
+      "ForgetUnique", "PutQueue",  "DeleteQueue", "Purge",     "PutToken", "RevokeToken",
+      "Abandon"};
   static_assert(kNames.size() == std::variant_size_v<core::Command>);
   return kNames[command.index()];
 }

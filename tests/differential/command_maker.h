@@ -40,6 +40,7 @@ class CommandMaker {
   core::Command queue_verb(store::Store& model);
   core::Command token_verb();
   core::QueuePatch patch();
+  core::Placement placement();
   core::JobId some_job();
   std::string one_of(const char* stem, std::uint64_t count);
   // True once in n draws.

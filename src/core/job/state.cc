@@ -61,6 +61,7 @@ constexpr Edge kEdges[] = {
     {Verb::erase, kDead, kNone},
     {Verb::erase, kCancelled, kNone},
     {Verb::erase, kExpired, kNone},
+    {Verb::expire_lease, kProcessing, kPending},  // where leases are given back
     {Verb::expire_lease, kProcessing, kFailed},
     {Verb::expire_lease, kProcessing, kDead},
     {Verb::expire_ttl, kScheduled, kExpired},

@@ -29,7 +29,8 @@ Decided decide_put_queue(Deciding& d, const PutQueue& command) {
   // A replacement of the settings says nothing of these two unless it names them.
   set_if(queue.paused, command.patch.paused);
   set_if(queue.draining, command.patch.draining);
-  WEIR_TRY(check_queue_settings(queue.settings));
+  const bool was_unbounded = existing != nullptr && existing->settings.max_attempts == kUnbounded;
+  WEIR_TRY(check_queue_settings(queue.settings, was_unbounded));
 
   QueueChanged answer{.created = existing == nullptr, .warnings = queue_warnings(queue.settings)};
   if (existing == nullptr) {

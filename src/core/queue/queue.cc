@@ -126,9 +126,24 @@ std::vector<std::string> queue_warnings(const QueueSettings& settings) {
   return warnings;
 }
 
-Result<void> check_queue_settings(const QueueSettings& settings) {
+QueueSettings first_settings(Door door, const QueueSettings& defaults,
+                             std::optional<std::int64_t> lease_ms) {
+  QueueSettings settings = defaults;
+  if (door != Door::beanstalk) return settings;
+  settings.max_attempts = kUnbounded;
+  settings.completed_max = 0;
+  // Most jobs of a tube ask for the same time to run: those need no lease of their own.
+  if (lease_ms && *lease_ms >= kLeaseMsMin && *lease_ms <= kLeaseMsMax) {
+    settings.lease_ms = *lease_ms;
+  }
+  return settings;
+}
+
+Result<void> check_queue_settings(const QueueSettings& settings, bool may_be_unbounded) {
   WEIR_TRY(check_retry_policy(settings.retry));
-  WEIR_TRY(check_max_attempts(settings.max_attempts));
+  if (!may_be_unbounded || settings.max_attempts != kUnbounded) {
+    WEIR_TRY(check_max_attempts(settings.max_attempts));
+  }
   WEIR_TRY(check_duration("lease", settings.lease_ms, kLeaseMsMin, kLeaseMsMax));
   WEIR_TRY(check_duration("timeout", settings.timeout_ms, 0, kTimeoutMsMax));
   WEIR_TRY(check_duration("ttl", settings.ttl_ms, 0, kRetentionMsMax));

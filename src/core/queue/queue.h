@@ -33,11 +33,14 @@ Result<ClaimMode> parse_claim_mode(std::string_view text);
 Result<DeliveryMode> parse_delivery_mode(std::string_view text);
 Result<QueueOrder> parse_queue_order(std::string_view text);
 
+// The door by which a request came in, where the rules must know it. Persistent nowhere.
+enum class Door : std::uint8_t { http = 0, beanstalk = 1 };
+
 // Value.
 struct QueueSettings {
   PriorityClass priority_class = PriorityClass::P2;
   RetryPolicy retry = ladder_policy();
-  std::uint32_t max_attempts = 6;
+  std::uint32_t max_attempts = 6;  // kUnbounded: of a tube until somebody sets a bound
   std::int64_t lease_ms = kLeaseMsDefault;
   std::int64_t timeout_ms = 0;  // longest run of one attempt; 0: no bound but the extends
   std::int64_t ttl_ms = 0;      // default TTL; 0: none
@@ -56,8 +59,24 @@ struct QueueSettings {
   bool operator==(const QueueSettings&) const = default;
 };
 
-// Errors: invalid_argument, naming the setting and what would be right.
-Result<void> check_queue_settings(const QueueSettings& settings);
+// Without a bound on attempts a lease that ends by time or with its connection gives the job back
+// at once, uncharged. Only the beanstalkd door makes such queues: its protocol says so.
+inline constexpr std::uint32_t kUnbounded = 0;
+constexpr bool is_used_up(std::uint32_t charged, std::uint32_t max_attempts) {
+  return max_attempts != kUnbounded && charged >= max_attempts;
+}
+// Jobs that are done go at once, in the change that ends them.
+inline bool keeps_completed(const QueueSettings& settings) {
+  return settings.completed_max > 0 && settings.completed_retention_ms > 0;
+}
+
+// What a queue has that the first job through `door` makes. `defaults` are the server's.
+QueueSettings first_settings(Door door, const QueueSettings& defaults,
+                             std::optional<std::int64_t> lease_ms);
+
+// Errors: invalid_argument, naming the setting and what would be right. A queue that is unbounded
+// already may stay so.
+Result<void> check_queue_settings(const QueueSettings& settings, bool may_be_unbounded = false);
 // What is allowed but seldom meant.
 std::vector<std::string> queue_warnings(const QueueSettings& settings);
 

@@ -19,6 +19,11 @@ Decided decide_ack(Deciding& d, const Ack& command) {
   if (held.is_repeated) {
     return Moved{.job = before.id, .state = JobState::completed, .version = before.version};
   }
+  if (!keeps_completed(held.found.queue->settings)) {
+    complete_and_remove(d, before);
+    commit_by(d, *held.found.queue);
+    return Moved{.job = before.id, .state = JobState::completed, .version = before.version + 1};
+  }
   JobChange& change = start_held_change(d, before);
   end_attempt(d, change, before, {.outcome = AttemptOutcome::completed});
   change.after.last_verb = Verb::ack;

@@ -22,9 +22,10 @@ bool is_claimable(const Deciding& d, const FoundJob& found) {
 
 Lease grant_lease(const Deciding& d, const Claim& command, const FoundJob& found) {
   const StoreTime now = d.now().store;
+  const bool ends_otherwise_too = command.owner == OwnerKind::connection;
   const std::int64_t lease_ms =
       std::clamp(command.lease_ms.value_or(effective_lease_ms(*found.job, *found.queue)),
-                 kLeaseMsMin, kLeaseMsMax);
+                 kLeaseMsMin, ends_otherwise_too ? kJobLeaseMsMax : kLeaseMsMax);
   const std::int64_t timeout_ms = effective_timeout_ms(*found.job, *found.queue);
   const std::int64_t bounded_ms = timeout_ms > 0 ? std::min(lease_ms, timeout_ms) : lease_ms;
   return Lease{.started_at = now,

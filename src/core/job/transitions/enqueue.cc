@@ -49,7 +49,7 @@ Result<std::vector<Plan>> check_jobs(const Deciding& d, const Enqueue& command) 
   }
   std::vector<Plan> plans(command.jobs.size());
   for (std::size_t i = 0; i < command.jobs.size(); ++i) {
-    if (Result<void> checked = check_new_job(command.jobs[i]); !checked) {
+    if (Result<void> checked = check_new_job(command.jobs[i], command.door); !checked) {
       return failure(at_index(std::move(checked).error(), command, i));
     }
     Result<StartAt> start = start_of(d.now(), command.jobs[i]);
@@ -60,12 +60,15 @@ Result<std::vector<Plan>> check_jobs(const Deciding& d, const Enqueue& command) 
 }
 
 // The queue as it is, or as this enqueue will create it (id still 0).
-Result<Queue> new_queue(const Deciding& d, const std::string& name) {
+Result<Queue> new_queue(const Deciding& d, const Enqueue& command) {
   if (!d.context.policy.auto_create) {
-    return failure(ErrorCode::not_found,
-                   fmt::format("queue \"{}\" is not there and enqueue may not create it", name));
+    return failure(
+        ErrorCode::not_found,
+        fmt::format("queue \"{}\" is not there and enqueue may not create it", command.queue));
   }
-  Queue queue = default_queue(d, name);
+  Queue queue = default_queue(d, command.queue);
+  queue.settings =
+      first_settings(command.door, queue.settings, command.jobs.front().options.lease_ms);
   queue.version = 1;
   return queue;
 }
@@ -153,7 +156,7 @@ Job make_job(const Deciding& d, const NewJob& wanted, const Queue& queue, const 
   job.priority_class = wanted.priority_class.value_or(queue.settings.priority_class);
   // In a fifo queue a priority has no say, whatever the producer asks.
   job.priority = queue.settings.order == QueueOrder::fifo ? 0 : wanted.priority;
-  job.rank = static_cast<std::int64_t>(id.value);
+  job.rank = wanted.rank.value_or(static_cast<std::int64_t>(id.value));
   job.version = 1;
   job.kind = wanted.kind;
   job.group = wanted.group;
@@ -230,7 +233,7 @@ Decided decide_enqueue(Deciding& d, const Enqueue& command) {
   if (existing != nullptr) {
     queue = *existing;
   } else {
-    WEIR_TRY_ASSIGN(queue, new_queue(d, command.queue));
+    WEIR_TRY_ASSIGN(queue, new_queue(d, command));
   }
   for (std::size_t i = 0; i < command.jobs.size(); ++i) {
     Result<void> fits = check_payload_bytes(command.jobs[i].body.payload.size(), queue.settings);

@@ -12,7 +12,19 @@ Decided decide_expire_lease(Deciding& d, const ExpireLease& command) {
     return Nothing{};
   }
   JobChange& change = start_change(d, *found.job);
+  const Lease& lease = *found.job->lease;
+  if (lease.owner == OwnerKind::connection && lease.boot != d.context.epoch) {
+    // Its connection ended with the server that granted it.
+    commit_riding(d);
+    return give_back(d, change, found, Verb::expire_lease, AttemptOutcome::released,
+                     "the server was restarted");
+  }
   ++change.after.counters.timeouts;
+  if (effective_max_attempts(*found.job, *found.queue) == kUnbounded) {
+    commit_riding(d);
+    return give_back(d, change, found, Verb::expire_lease, AttemptOutcome::timeout,
+                     "lease expired");
+  }
   Outcome outcome = fail_attempt(d, change, found,
                                  {.verb = Verb::expire_lease,
                                   .outcome = AttemptOutcome::timeout,

@@ -41,6 +41,7 @@ Decided decide_fail(Deciding& d, const Fail& command) {
   JobChange& change = start_held_change(d, before);
   ++change.after.counters.failures;
   if (command.dead) ++change.after.counters.buries;
+  set_placement(change.after, *held.found.queue, command.placement);
   return fail_attempt(d, change, held.found,
                       {.verb = command.dead ? Verb::bury : Verb::fail,
                        .outcome = AttemptOutcome::failed,

@@ -24,10 +24,11 @@ Result<void> check_optional(std::string_view what, std::optional<std::int64_t> d
   return check_duration(what, *duration_ms, min_ms, max_ms);
 }
 
-Result<void> check_options(const JobOptions& options) {
+Result<void> check_options(const JobOptions& options, Door door) {
+  const std::int64_t lease_ms_max = door == Door::beanstalk ? kJobLeaseMsMax : kLeaseMsMax;
   if (options.max_attempts) WEIR_TRY(check_max_attempts(*options.max_attempts));
   if (options.retry) WEIR_TRY(check_retry_policy(*options.retry));
-  WEIR_TRY(check_optional("lease", options.lease_ms, kLeaseMsMin, kLeaseMsMax));
+  WEIR_TRY(check_optional("lease", options.lease_ms, kLeaseMsMin, lease_ms_max));
   return check_optional("timeout", options.timeout_ms, 0, kTimeoutMsMax);
 }
 
@@ -77,7 +78,7 @@ Result<void> check_tags(const std::vector<std::string>& tags) {
   return {};
 }
 
-Result<void> check_new_job(const NewJob& job) {
+Result<void> check_new_job(const NewJob& job, Door door) {
   WEIR_TRY(check_optional_name("kind", job.kind));
   WEIR_TRY(check_optional_name("group", job.group));
   WEIR_TRY(check_optional_name("key", job.limit_key));
@@ -87,7 +88,7 @@ Result<void> check_new_job(const NewJob& job) {
   WEIR_TRY(check_content_type(job.body.content_type));
   WEIR_TRY(check_optional_name("content_encoding", job.body.content_encoding));
   WEIR_TRY(check_headers(job.body));
-  WEIR_TRY(check_options(job.options));
+  WEIR_TRY(check_options(job.options, door));
   WEIR_TRY(check_optional("ttl", job.ttl_ms, 1, kRetentionMsMax));
   WEIR_TRY(check_unique(job));
   if (job.delay_ms && job.run_at) return refuse("delay and run_at exclude each other");

@@ -19,6 +19,6 @@ Result<void> check_payload_bytes(std::size_t bytes, const QueueSettings& setting
 Result<void> check_content_type(std::string_view content_type);
 Result<void> check_tags(const std::vector<std::string>& tags);
 // Everything of a new job that needs no queue.
-Result<void> check_new_job(const NewJob& job);
+Result<void> check_new_job(const NewJob& job, Door door);
 
 }  // namespace weir::core

@@ -35,13 +35,14 @@ Decided decide_release(Deciding& d, const Release& command) {
   const AttemptOutcome outcome =
       command.undelivered ? AttemptOutcome::undelivered : AttemptOutcome::released;
   if (!command.undelivered) ++job.counters.releases;
-  const bool is_excused = excuse_attempt(job);
+  const bool is_excused = excuse_attempt(job, *held.found.queue);
   end_attempt(d, change, before,
               {.outcome = outcome, .reason = is_excused ? "" : "charged: excuses used up"});
   job.last_verb = Verb::release;
   commit_by(d, *held.found.queue);
   if (!is_excused && die_if_used_up(d, change, held.found, Verb::release)) return moved(job);
   place(d, job, command.place);
+  set_placement(job, *held.found.queue, command.placement);
   if (start.state == JobState::scheduled) set_start(job, start);
   move_to(d, change, before, Verb::release, start.state);
   return moved(job);

@@ -32,7 +32,7 @@ Decided decide_snooze(Deciding& d, const Snooze& command) {
 
   JobChange& change = start_held_change(d, before);
   Job& job = change.after;
-  const bool is_excused = excuse_attempt(job);
+  const bool is_excused = excuse_attempt(job, *held.found.queue);
   end_attempt(
       d, change, before,
       {.outcome = AttemptOutcome::snoozed, .reason = is_excused ? "" : "charged: excuses used up"});

@@ -157,6 +157,14 @@ void end_job(Deciding& d, JobChange& change, const Job& before, Verb verb, JobSt
   note(d, before, verb, to);
 }
 
+void complete_and_remove(Deciding& d, const Job& before) {
+  check_edge(Verb::ack, before.state, JobState::completed);
+  JobChange& change = start_held_change(d, before);
+  change.erase = true;
+  free_keys(d, before);
+  note(d, before, Verb::ack, JobState::completed);
+}
+
 void remove_job(Deciding& d, const Job& before, Verb verb) {
   check_edge(verb, before.state, std::nullopt);
   JobChange& change = start_change(d, before);
@@ -186,7 +194,7 @@ Outcome fail_attempt(Deciding& d, JobChange& change, const FoundJob& found, Fail
   const ErrorRule& rule = classify(d.context.policy.rules, failed.error);
   const bool is_buried = failed.verb == Verb::bury;
   const bool is_refused = !is_buried && rule.then == ErrorVerdict::dead;
-  const bool is_used_up = charged >= effective_max_attempts(before, *found.queue);
+  const bool is_last = is_used_up(charged, effective_max_attempts(before, *found.queue));
   const std::string what = describe_error(failed.error);
 
   AttemptEnd end{.outcome = failed.outcome, .error = std::move(failed.error), .reason = rule.name};
@@ -197,7 +205,7 @@ Outcome fail_attempt(Deciding& d, JobChange& change, const FoundJob& found, Fail
   } else if (is_refused) {
     end.outcome = AttemptOutcome::dead;
     job.dead_reason = what.empty() ? rule.name : what;
-  } else if (is_used_up) {
+  } else if (is_last) {
     const bool is_lost = failed.verb == Verb::expire_lease;
     end.reason = is_lost ? "attempts used up, worker lost" : "attempts used up";
     job.dead_reason =
@@ -206,7 +214,7 @@ Outcome fail_attempt(Deciding& d, JobChange& change, const FoundJob& found, Fail
   end_attempt(d, change, before, std::move(end));
   job.last_verb = failed.verb;
   commit_by(d, *found.queue);
-  if (is_buried || is_refused || is_used_up) {
+  if (is_buried || is_refused || is_last) {
     end_job(d, change, before, failed.verb, JobState::dead);
     return moved(job);
   }
@@ -220,8 +228,21 @@ Outcome fail_attempt(Deciding& d, JobChange& change, const FoundJob& found, Fail
   return answer;
 }
 
-bool excuse_attempt(Job& job) {
-  if (job.excused_count >= kExcusedMax) return false;
+Outcome give_back(Deciding& d, JobChange& change, const FoundJob& found, Verb verb,
+                  AttemptOutcome outcome, std::string_view reason) {
+  Job& job = change.after;
+  ++job.excused_count;
+  ++job.excused_since;
+  end_attempt(d, change, *found.job, {.outcome = outcome, .reason = std::string(reason)});
+  job.last_verb = verb;
+  move_to(d, change, *found.job, verb, JobState::pending);
+  return moved(job);
+}
+
+bool excuse_attempt(Job& job, const Queue& queue) {
+  if (job.excused_count >= kExcusedMax && effective_max_attempts(job, queue) != kUnbounded) {
+    return false;
+  }
   ++job.excused_count;
   ++job.excused_since;
   return true;
@@ -229,7 +250,7 @@ bool excuse_attempt(Job& job) {
 
 bool die_if_used_up(Deciding& d, JobChange& change, const FoundJob& found, Verb verb) {
   Job& job = change.after;
-  if (job.charged() < effective_max_attempts(*found.job, *found.queue)) return false;
+  if (!is_used_up(job.charged(), effective_max_attempts(*found.job, *found.queue))) return false;
   job.dead_reason = fmt::format("attempts used up ({}): {} after {} excuses", job.charged(),
                                 to_string(verb), job.excused_count);
   end_job(d, change, *found.job, verb, JobState::dead);
@@ -265,6 +286,12 @@ Result<StartAt> start_at_instant(Now now, std::string_view what, WallTime at) {
 void set_start(Job& job, const StartAt& start) {
   job.run_at = start.run_at;
   job.due_at = start.due_at;
+}
+
+void set_placement(Job& job, const Queue& queue, const std::optional<Placement>& placement) {
+  if (!placement || queue.settings.order == QueueOrder::fifo) return;
+  job.priority = placement->priority;
+  job.rank = placement->rank.value_or(static_cast<std::int64_t>(job.id.value));
 }
 
 Moved moved(const Job& job) {

@@ -74,6 +74,8 @@ void move_to(Deciding& d, JobChange& change, const Job& before, Verb verb, JobSt
 // Ends the job: end times, no timers, no lease; frees its unique key (unless a window runs on) and
 // its group.
 void end_job(Deciding& d, JobChange& change, const Job& before, Verb verb, JobState to);
+// Ends the job well and removes it in the same change: its queue keeps no completed jobs.
+void complete_and_remove(Deciding& d, const Job& before);
 // Removes the job with all that hangs on it.
 void remove_job(Deciding& d, const Job& before, Verb verb);
 
@@ -95,9 +97,14 @@ struct FailedAttempt {
 };
 Outcome fail_attempt(Deciding& d, JobChange& change, const FoundJob& found, FailedAttempt failure);
 
+// The end of a lease that is nobody's failure: the job is pending again at its place, uncharged
+// without a limit.
+Outcome give_back(Deciding& d, JobChange& change, const FoundJob& found, Verb verb,
+                  AttemptOutcome outcome, std::string_view reason);
+
 // Takes the running attempt back (verbs release and snooze). False when the excuses are used up and
-// it is charged after all.
-bool excuse_attempt(Job& job);
+// it is charged after all; where attempts have no bound, excuses have none.
+bool excuse_attempt(Job& job, const Queue& queue);
 // When that charged attempt was the last one: ends the job dead and says so. Requires: end_attempt
 // was called.
 bool die_if_used_up(Deciding& d, JobChange& change, const FoundJob& found, Verb verb);
@@ -112,6 +119,8 @@ struct StartAt {
 Result<StartAt> start_after_delay(Now now, std::string_view what, std::int64_t delay_ms);
 Result<StartAt> start_at_instant(Now now, std::string_view what, WallTime at);
 void set_start(Job& job, const StartAt& start);
+// Another place in the lane. In a fifo queue it has no say.
+void set_placement(Job& job, const Queue& queue, const std::optional<Placement>& placement);
 
 // --- answers and records ---
 
@@ -135,6 +144,7 @@ Decided decide_claim(Deciding& d, const Claim& command);
 Decided decide_ack(Deciding& d, const Ack& command);
 Decided decide_fail(Deciding& d, const Fail& command);
 Decided decide_release(Deciding& d, const Release& command);
+Decided decide_abandon(Deciding& d, const Abandon& command);
 Decided decide_snooze(Deciding& d, const Snooze& command);
 Decided decide_extend(Deciding& d, const Extend& command);
 Decided decide_progress(Deciding& d, const Progress& command);
