@@ -44,6 +44,18 @@ void Engine::undelivered(std::span<const Delivery> deliveries) {
   impl_->dispatcher.undelivered(deliveries);
 }
 
+void Engine::abandon(core::JobId job, const core::LeaseToken& token,
+                     const core::Principal& principal, LeaseEnd why) {
+  core::Request request{.principal = principal};
+  if (why == LeaseEnd::undelivered) {
+    request.command = core::Release{.job = job, .token = token, .undelivered = true};
+  } else {
+    request.command =
+        core::Abandon{.job = job, .token = token, .is_server_stop = why == LeaseEnd::server_stop};
+  }
+  impl_->mailbox.put_own(std::move(request));
+}
+
 Result<bool> Engine::run_turn() {
   if (impl_->stopped) return failure(*impl_->stopped);
   Result<bool> more = impl_->turn();
@@ -73,6 +85,7 @@ Result<Engine::JobPage> Engine::list_jobs(const store::ScanQuery& query) {
 const core::Queue* Engine::find_queue(std::string_view name, std::uint32_t namespace_id) const {
   return impl_->state.registry.queue(namespace_id, name);
 }
+std::uint64_t Engine::queues_version() const { return impl_->state.registry.queues_version(); }
 Result<QueueView> Engine::queue(std::string_view name, std::uint32_t namespace_id) {
   const core::Queue* found = find_queue(name, namespace_id);
   if (found == nullptr) return failure(ErrorCode::not_found, "no such queue: " + std::string(name));

@@ -134,6 +134,15 @@ class Engine {
   void withdraw(DemandId id);
   // A delivery that could not be handed to the kernel: its leases are given back, excused.
   void undelivered(std::span<const Delivery> deliveries);
+  // The lease of a job is over, for a reason that is not its holder's word. Nothing is answered; a
+  // lease that is over already is passed over. Also while draining.
+  enum class LeaseEnd : std::uint8_t {
+    connection_ended,  // the connection that it was bound to (Demand.connection)
+    undelivered,       // as above, for one delivery
+    server_stop,
+  };
+  void abandon(core::JobId job, const core::LeaseToken& token, const core::Principal& principal,
+               LeaseEnd why);
 
   // Does one turn. True when there is more to do at once. Errors: io_error, corruption: the store
   // is stopped, no answer of the turn was released; the caller leaves the process with 74.
@@ -154,6 +163,8 @@ class Engine {
   Result<JobPage> list_jobs(const store::ScanQuery& query);
   // The queue of that name in the namespace, or nullptr. Lives until the next run_turn().
   const core::Queue* find_queue(std::string_view name, std::uint32_t namespace_id = 0) const;
+  // Grows whenever a queue is made, changed or removed: who keeps something of a queue compares.
+  std::uint64_t queues_version() const;
   Result<QueueView> queue(std::string_view name, std::uint32_t namespace_id = 0);
   Result<std::vector<QueueView>> queues(std::uint32_t namespace_id = 0);
   std::vector<core::ApiToken> tokens() const;

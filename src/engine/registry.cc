@@ -8,6 +8,7 @@ namespace weir::engine {
 void Registry::put_queue(const core::Queue& queue) {
   const auto before = queues_.find(queue.id);
   if (before != queues_.end() && before->second.name != queue.name) erase_queue(queue.id);
+  ++queues_version_;
   queues_.insert_or_assign(queue.id, queue);
   by_name_.insert_or_assign({queue.namespace_id, queue.name}, queue.id);
 }
@@ -17,6 +18,7 @@ void Registry::put_token(const core::ApiToken& token) { tokens_.insert_or_assign
 void Registry::erase_queue(core::QueueId id) {
   const auto it = queues_.find(id);
   if (it == queues_.end()) return;
+  ++queues_version_;
   const auto name = by_name_.find(std::pair{it->second.namespace_id, it->second.name});
   if (name != by_name_.end() && name->second == id) by_name_.erase(name);
   queues_.erase(it);

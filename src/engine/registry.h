@@ -29,6 +29,7 @@ class Registry {
   const core::Queue* queue(std::uint32_t namespace_id, std::string_view name) const;
   std::string_view queue_name(core::QueueId id) const;  // empty when there is no such queue
   const core::ApiToken* token(std::string_view id) const;
+  std::uint64_t queues_version() const { return queues_version_; }
   // Any token that is neither revoked nor over at `now`.
   bool has_living_token(WallTime now) const;
 
@@ -37,6 +38,8 @@ class Registry {
 
  private:
   void erase_queue(core::QueueId id);
+
+  std::uint64_t queues_version_ = 1;
 
   // Ordered by id: metrics and lists must come out the same each time.
   std::map<core::QueueId, core::Queue> queues_;

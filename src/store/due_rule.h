@@ -3,6 +3,7 @@
 // stores share. A thing is due when its instant is not after `now` of its clock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -69,6 +70,16 @@ inline JobDues dues_of(const core::Job& job) {
   }
   if (has_running_ttl(job)) add_store(Due::Kind::ttl, job.expires_at);
   return dues;
+}
+
+// The deadline of a lease after the store was opened again. Workers get at least until
+// `least_deadline` to come back; a lease that was bound to a connection of the server that ended is
+// due at once.
+inline std::int64_t deadline_after_start(core::OwnerKind owner, std::int64_t deadline_ms,
+                                         StoreTime least_deadline) {
+  if (owner != core::OwnerKind::connection) return std::max(deadline_ms, least_deadline.ms);
+  const std::int64_t start_ms = least_deadline.ms - core::kLeaseGraceMs;
+  return std::max<std::int64_t>(1, std::min(deadline_ms, start_ms));
 }
 
 // How long a job that ended in `state` is kept: dead ones long, all others as completed ones

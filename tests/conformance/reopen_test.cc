@@ -53,6 +53,22 @@ TEST_F(ReopenTest, what_was_written_survives_a_kill) {
   EXPECT_EQ(*store().read_job(job.id), held);
 }
 
+TEST_F(ReopenTest, a_lease_of_a_connection_is_due_at_once_for_the_connection_ended_too) {
+  const core::Queue queue = make_queue("mail");
+  core::Job held = test::claimed(add(JobBuilder(queue.id)), now_, kMsPerDay);
+  held.lease->owner = core::OwnerKind::connection;
+  held.lease->connection = 7;
+  const core::Job job = put(*store().read_job(held.id), held);
+  for (const StopKind how : {StopKind::clean, StopKind::killed}) {
+    reopen(how);
+    const core::Lease lease = *store().read_job(job.id)->lease;
+    EXPECT_LE(lease.deadline_at, store().identity().store_time);
+    EXPECT_EQ(lease.owner, core::OwnerKind::connection);
+    EXPECT_EQ(lease.connection, 7U);
+    EXPECT_THAT(due_jobs(Due::Kind::lease), ElementsAre(job.id));
+  }
+}
+
 TEST_F(ReopenTest, after_a_power_cut_the_end_is_missing_but_no_part_of_a_commit) {
   const core::Queue queue = make_queue("mail");
   const core::Job durable = add(JobBuilder(queue.id));
@@ -149,7 +165,7 @@ class Format1Test : public ReopenTest {
         job.lease = core::Lease{.started_at = now_.store,
                                 .deadline_at = now_.store.plus(kMsPerDay),
                                 .worker_id = "worker-9",
-                                .owner = core::OwnerKind::connection,
+                                .owner = core::OwnerKind::worker,
                                 .connection = 0xFFFF'FFFF'FFFFULL,
                                 .boot = 3,
                                 .progress_percent = 42,

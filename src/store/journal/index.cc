@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "store/due_rule.h"
+
 namespace weir::store::journal {
 
 void Index::put_job(const core::Job& job, const RecordParts& parts) {
@@ -215,8 +217,9 @@ void Index::finish_loading(StoreTime least_deadline) {
   for (const std::uint32_t slot : slots_by_id()) {
     const HotJob& job = hot_[slot];
     if (job.has_lease) {
-      std::int64_t& deadline = leases_[job.side].deadline_at;
-      deadline = std::max(deadline, least_deadline.ms);
+      LeaseSide& lease = leases_[job.side];
+      lease.deadline_at = deadline_after_start(static_cast<core::OwnerKind>(lease.owner),
+                                               lease.deadline_at, least_deadline);
     }
     attach(slot);
     const Extra* extra = extra_of(job);

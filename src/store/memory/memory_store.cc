@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "store/due_rule.h"
 #include "store/history.h"
 
 namespace weir::store::memory {
@@ -63,9 +64,12 @@ void MemoryStore::restart(Now now) {
   ++identity_.epoch;
   const StoreTime grace_end = now.store.plus(core::kLeaseGraceMs);
   for (auto& [id, job] : tables_.jobs) {
-    if (!job.lease || job.lease->deadline_at >= grace_end) continue;
+    if (!job.lease) continue;
+    const StoreTime deadline{
+        deadline_after_start(job.lease->owner, job.lease->deadline_at.ms, grace_end)};
+    if (deadline == job.lease->deadline_at) continue;
     index_.remove(job);
-    job.lease->deadline_at = grace_end;
+    job.lease->deadline_at = deadline;
     index_.add(job);
   }
 }
