@@ -178,12 +178,7 @@ void Reader::read_pools(const Value& section) {
 }
 
 void Reader::read_doors(const Value& section) {
-  if (section.table() == nullptr)
-    return problem(section.line, "doors", "write [doors] with one line a door");
-  for (const auto& [key, value] : *section.table()) {
-    problem(value.line, "doors." + key,
-            "this version has no door of that name; the HTTP door is server.listen");
-  }
+  read_section(door_fields(), "doors", section, out_.config.doors);
 }
 
 void Reader::read_file(const Value& root) {
@@ -220,6 +215,11 @@ void Reader::read_file(const Value& root) {
 
 void Reader::read_environment(const Environment& environment) {
   for (const auto& [name, text] : environment) {
+    if (constexpr std::string_view prefix = "WEIR_DOORS_"; name.starts_with(prefix)) {
+      set(door_fields(), name, to_lower(name.substr(prefix.size())), {.data = text, .line = 0},
+          out_.config.doors);
+      continue;
+    }
     for (const std::string_view section : {"server", "defaults"}) {
       const std::string prefix = section == "server" ? "WEIR_SERVER_" : "WEIR_DEFAULTS_";
       if (!name.starts_with(prefix)) continue;
@@ -285,6 +285,10 @@ std::string reference() {
   };
   for (const auto& field : server_fields()) line(field.key, field.fallback, field.meaning);
   line("durability", "\"sync\"", "the same as defaults.durability");
+  text +=
+      "\n# Doors for the clients of other systems; each is closed unless it has an "
+      "address.\n[doors]\n";
+  for (const auto& field : door_fields()) line(field.key, field.fallback, field.meaning);
   text +=
       "\n# What queues get that say nothing else; each key may stand in [queues.NAME] "
       "too.\n[defaults]\n";

@@ -40,6 +40,12 @@ struct ServerConfig {
   std::uint64_t cache_bytes = 64ULL << 20;
 };
 
+// Value. [doors]; an empty address: that door is not open.
+struct DoorsConfig {
+  std::string beanstalk;  // "host:port" or "unix:/path"
+  std::uint64_t beanstalk_job_max_bytes = 65'535;
+};
+
 // Value. [pools.NAME], for `weir work --pool NAME`.
 struct PoolConfig {
   std::string name;
@@ -58,6 +64,7 @@ struct NamedQueue {
 // Value.
 struct Config {
   ServerConfig server;
+  DoorsConfig doors;
   core::Policy policy;             // [defaults] and [[rules]]
   std::vector<NamedQueue> queues;  // [queues.NAME], put at every start
   std::vector<PoolConfig> pools;

@@ -105,7 +105,8 @@ TEST(config, impossible_values_say_what_would_be_right) {
        "a pool serves one class"},
       {"[pools.a]\nqueues = [\"q\"]\n", "set exec"},
       {"[server]\ntls_cert = \"a.pem\"\n", "belong together"},
-      {"[doors]\nbeanstalk = \"127.0.0.1:11300\"\n", "no door of that name"},
+      {"[doors]\nbeanstalkd = \"127.0.0.1:11300\"\n", "did you mean beanstalk?"},
+      {"[doors]\nbeanstalk_job_max = \"2MiB\"\n", "at most 1MiB"},
       {"[server\n", "line 1"},
   };
   for (const Case& c : cases) {

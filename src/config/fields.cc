@@ -97,6 +97,23 @@ const std::vector<Field<ServerConfig>>& server_fields() {
   return fields;
 }
 
+const std::vector<Field<DoorsConfig>>& door_fields() {
+  static const std::vector<Field<DoorsConfig>> fields = {
+      {"beanstalk", "\"\"",
+       "address of the beanstalkd door, \"127.0.0.1:11300\" or \"unix:/path\"; \"\" for none",
+       [](const Value& v, DoorsConfig& c) { return put(to_text(v), c.beanstalk); }},
+      {"beanstalk_job_max", "65535", "largest job that it takes; at most 1MiB",
+       [](const Value& v, DoorsConfig& c) -> Result<void> {
+         WEIR_TRY_ASSIGN(const std::uint64_t bytes, to_bytes(v));
+         if (bytes > core::kPayloadBytesMax)
+           return failure(ErrorCode::invalid_argument, "must be at most 1MiB");
+         c.beanstalk_job_max_bytes = bytes;
+         return {};
+       }},
+  };
+  return fields;
+}
+
 std::vector<Field<core::QueuePatch>> queue_fields(const RetryTable& retries) {
   using Patch = core::QueuePatch;
   return {

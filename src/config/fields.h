@@ -26,6 +26,7 @@ struct Field {
 };
 
 const std::vector<Field<ServerConfig>>& server_fields();
+const std::vector<Field<DoorsConfig>>& door_fields();
 std::vector<Field<core::QueuePatch>> queue_fields(const RetryTable& retries);
 
 // Single values. Errors: invalid_argument, saying what would be right.

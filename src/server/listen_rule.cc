@@ -37,4 +37,13 @@ std::string listening_problem(const config::ServerConfig& server, bool has_token
   return {};
 }
 
+std::string door_problem(std::string_view key, const std::string& address) {
+  if (address.starts_with("unix:") || is_loopback_address(address)) return {};
+  return fmt::format(
+      "{} = \"{}\" is reachable from other machines, and its protocol knows neither tokens nor "
+      "TLS: "
+      "listen on loopback or on a unix socket",
+      key, address);
+}
+
 }  // namespace weir::server

@@ -15,10 +15,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "doors/auth.h"
+#include "doors/beanstalk/beanstalk_door.h"
 #include "doors/http/http_door.h"
 #include "engine/engine.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
+#include "net/stream_server.h"
 #include "server/listen_rule.h"
 #include "server/open_store.h"
 #include "server/probes.h"
@@ -70,6 +72,8 @@ class Server {
  private:
   Result<void> prepare();
   Result<void> listen();
+  Result<std::string> open_beanstalk();
+  Result<void> release_connections();
   Result<core::Answer> ask(core::Command command);
   Result<void> put_configured_queues();
   Result<void> ensure_first_token();
@@ -89,6 +93,8 @@ class Server {
   engine::Engine engine_;
   std::unique_ptr<doors::HttpDoor> door_;
   std::unique_ptr<net::HttpServer> http_;
+  std::unique_ptr<doors::BeanstalkDoor> beanstalk_door_;
+  std::unique_ptr<net::StreamServer> beanstalk_;
   Probes probes_;
   std::int64_t drain_until_ms_ = 0;  // boot time; 0: serving
 };
@@ -164,15 +170,32 @@ Result<void> Server::listen() {
     WEIR_TRY_ASSIGN(probe_address, probes_.start(config_.server.probe_listen));
   }
   WEIR_TRY_ASSIGN(const std::string address, http_->listen(config_.server.listen, tls));
+  WEIR_TRY_ASSIGN(const std::string beanstalk_address, open_beanstalk());
   const store::Identity& identity = store_->identity();
   log::info(
       "listening",
       {log::field("address", address), log::field("probe_address", probe_address),
-       log::field("store", identity.name), log::field("data", config_.server.data),
-       log::field("epoch", std::uint64_t{identity.epoch}), log::field("version", WEIR_VERSION)});
+       log::field("beanstalk_address", beanstalk_address), log::field("store", identity.name),
+       log::field("data", config_.server.data), log::field("epoch", std::uint64_t{identity.epoch}),
+       log::field("version", WEIR_VERSION)});
   sd_notify(notify_socket_, "READY=1\nSTATUS=serving on " + address);
   if (options_.on_ready) options_.on_ready(address, probe_address);
   return {};
+}
+
+Result<std::string> Server::open_beanstalk() {
+  const config::DoorsConfig& doors = config_.doors;
+  if (doors.beanstalk.empty()) return std::string();
+  if (const std::string problem = door_problem("doors.beanstalk", doors.beanstalk);
+      !problem.empty()) {
+    return failure(ErrorCode::invalid_argument, problem);
+  }
+  beanstalk_door_ = std::make_unique<doors::BeanstalkDoor>(
+      engine_, clock_,
+      doors::BeanstalkDoorOptions{.job_bytes_max =
+                                      static_cast<std::size_t>(doors.beanstalk_job_max_bytes)});
+  beanstalk_ = std::make_unique<net::StreamServer>(loop_, *beanstalk_door_);
+  return beanstalk_->listen(doors.beanstalk);
 }
 
 void Server::begin_drain(int signal_number) {
@@ -193,6 +216,18 @@ void Server::begin_drain(int signal_number) {
 bool Server::is_drained() const {
   return drain_until_ms_ != 0 &&
          (engine_.lease_count() == 0 || clock_.boot_ms() >= drain_until_ms_);
+}
+
+// What connections still hold goes back before the store is closed.
+Result<void> Server::release_connections() {
+  if (!beanstalk_) return {};
+  beanstalk_->stop_accepting();
+  for (std::size_t left = beanstalk_door_->release_all() / core::kTurnCommandsMax + 1; left > 0;
+       --left) {
+    WEIR_TRY(engine_.run_turn());
+  }
+  beanstalk_->flush();
+  return {};
 }
 
 void Server::reload() {
@@ -241,7 +276,12 @@ int Server::loop() {
     }
     has_more = *turn;
     http_->flush();
+    if (beanstalk_) beanstalk_->flush();
     if (has_watchdog) sd_notify(notify_socket_, "WATCHDOG=1");
+  }
+  if (auto released = release_connections(); !released) {
+    log::error("the store has failed; leaving", {log::field("why", released.error().detail)});
+    return kExitStoreFailed;
   }
   http_->stop_accepting();
   http_->flush();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/config.h"
 
@@ -36,5 +37,8 @@ config::Loaded load_configuration(const ServeOptions& options);
 // Why this configuration must not listen as it says (beyond loopback without tokens and TLS), or
 // empty.
 std::string listening_problem(const config::ServerConfig& server, bool has_tokens);
+
+// The same for a door whose protocol has neither tokens nor TLS: loopback or a unix socket.
+std::string door_problem(std::string_view key, const std::string& address);
 
 }  // namespace weir::server
