@@ -74,12 +74,11 @@ inline JobDues dues_of(const core::Job& job) {
 
 // The deadline of a lease after the store was opened again. Workers get at least until
 // `least_deadline` to come back; a lease that was bound to a connection of the server that ended is
-// due at once.
+// due now, whenever that was.
 inline std::int64_t deadline_after_start(core::OwnerKind owner, std::int64_t deadline_ms,
                                          StoreTime least_deadline) {
   if (owner != core::OwnerKind::connection) return std::max(deadline_ms, least_deadline.ms);
-  const std::int64_t start_ms = least_deadline.ms - core::kLeaseGraceMs;
-  return std::max<std::int64_t>(1, std::min(deadline_ms, start_ms));
+  return std::max<std::int64_t>(1, least_deadline.ms - core::kLeaseGraceMs);
 }
 
 // How long a job that ended in `state` is kept: dead ones long, all others as completed ones

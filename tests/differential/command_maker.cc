@@ -106,7 +106,10 @@ core::NewJob CommandMaker::new_job(Now now) {
 
 core::Command CommandMaker::enqueue(Now now) {
   core::Enqueue command{.queue = one_of("queue-", 4), .jobs = {}, .is_batch = now_and_then(3)};
-  if (now_and_then(4)) command.door = core::Door::beanstalk;
+  if (now_and_then(5)) {  // into a queue of its own, which no patch bounds
+    command.queue = "tube";
+    command.door = core::Door::beanstalk;
+  }
   const std::uint64_t count = command.is_batch ? 1 + prng_.up_to(7) : 1;
   for (std::uint64_t i = 0; i < count; ++i) command.jobs.push_back(new_job(now));
   return command;

@@ -216,7 +216,7 @@ TEST(DifferentialTest, fresh_seeds_stay_equal) {
 // A sequence in which some command never does anything proves little.
 TEST(DifferentialTest, every_command_and_state_occurs) {
   Match match(1);
-  for (int turn = 0; turn < 2000 && match.difference().empty(); ++turn) match.step();
+  for (int turn = 0; turn < 1000 && match.difference().empty(); ++turn) match.step();
   EXPECT_EQ(match.difference(), "");
   EXPECT_EQ(match.done().size(), std::variant_size_v<core::Command>)
       << ::testing::PrintToString(match.done());
