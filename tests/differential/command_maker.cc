@@ -71,6 +71,17 @@ core::JobId CommandMaker::some_job() {
   return jobs_[prng_.up_to(jobs_.size() - 1)];
 }
 
+// One that has a time to wait for, if there is one.
+core::JobId CommandMaker::some_waiting(store::Store& model) {
+  store::ScanQuery query;
+  for (const core::JobState state : {core::JobState::scheduled, core::JobState::failed}) {
+    query.states |= 1U << static_cast<unsigned>(state);
+  }
+  query.limit = 1 + prng_.up_to(5);
+  const auto page = model.scan_page(query);
+  return page && !page->jobs.empty() ? page->jobs.back().id : some_job();
+}
+
 core::NewJob CommandMaker::new_job(Now now) {
   core::NewJob job;
   job.body.payload = "{\"n\":" + std::to_string(commands_) + "}";
@@ -208,7 +219,7 @@ core::Command CommandMaker::operator_verb(store::Store& model, Now now) {
     case 1:
       return core::Cancel{.job = job, .reason = "no longer wanted"};
     case 2:
-      return core::Promote{job};
+      return core::Promote{now_and_then(2) ? job : some_waiting(model)};
     case 3:
     case 4:
       return core::Replay{.job = job, .reason = "fixed"};

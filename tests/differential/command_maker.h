@@ -42,6 +42,7 @@ class CommandMaker {
   core::QueuePatch patch();
   core::Placement placement();
   core::JobId some_job();
+  core::JobId some_waiting(store::Store& model);
   std::string one_of(const char* stem, std::uint64_t count);
   // True once in n draws.
   bool now_and_then(std::uint64_t n) { return prng_.one_in(n); }
