@@ -46,14 +46,19 @@ class Server:
         return subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.log,
                                 stderr=subprocess.STDOUT, cwd=more.pop("cwd", self.folder), **more)
 
-    def wait_for_port(self, port=None):
+    def is_listening(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
+
+    def wait_until_ready(self):
         end = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < end and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port or self.port), 1).close()
+            if self.is_listening():
                 return
-            except OSError:
-                time.sleep(0.02)
+            time.sleep(0.005)
         self.fail("does not listen")
 
     def fail(self, why):
@@ -92,7 +97,7 @@ class Weir(Server):
         self.process = subprocess.Popen([self.build / "weir", "serve", "--config", config, "--data", self.folder / "data",
                                          "--log-format", "json"], stdin=subprocess.DEVNULL, stdout=self.log,
                                         stderr=self.log, cwd=self.folder)
-        self.wait_for_port()
+        self.wait_until_ready()
 
     def http_address(self):
         """Where the log says that the HTTP door listens; the last start counts."""
@@ -107,20 +112,20 @@ class Weir(Server):
 class Beanstalkd(Server):
     def start(self):
         self.process = self.spawn(["beanstalkd", "-l", "127.0.0.1", "-p", self.port, *self.settings])
-        self.wait_for_port()
+        self.wait_until_ready()
 
 
 class Redis(Server):
     def start(self):
         self.process = self.spawn(["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.folder,
                                    *self.settings])
-        self.wait_for_port()
+        self.wait_until_ready()
 
 
 class Nats(Server):
     def start(self):
         self.process = self.spawn(["nats-server", "-a", "127.0.0.1", "-p", self.port, "-js", "-sd", self.folder / "store"])
-        self.wait_for_port()
+        self.wait_until_ready()
 
 
 class RabbitMq(Server):
@@ -138,7 +143,7 @@ class RabbitMq(Server):
         (self.folder / "plugins").write_text("[].\n")
         self.helpers = [self.spawn(["epmd", "-address", "127.0.0.1", "-port", epmd])]
         self.process = self.spawn(["/usr/lib/rabbitmq/bin/rabbitmq-server"], env=self.environment)
-        self.wait_for_port()
+        self.wait_until_ready()
 
     def stop_process(self):
         # The script hands SIGTERM on to the Erlang machine; both end.
@@ -171,7 +176,13 @@ class Postgres(Server):
                 self.fail("initdb failed")
         self.process = self.spawn([programs / "postgres", "-D", data, "-c", "listen_addresses=127.0.0.1", "-p", self.port, "-k",
                                    self.folder, "-c", "max_connections=100", *self.settings], **owner)
-        self.wait_for_port()
+        self.programs = programs
+        self.wait_until_ready()
+
+    def is_listening(self):
+        # It takes connections before it answers them.
+        asked = [self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        return subprocess.run(asked, stdin=subprocess.DEVNULL).returncode == 0
 
     def stop_process(self):
         if self.process.poll() is None:
