@@ -61,6 +61,11 @@ struct Removed {  // erase, retention, purge slice, deleted queue
   bool operator==(const Removed&) const = default;
 };
 
+struct Kicked {  // jobs that may be claimed now
+  std::uint64_t count = 0;
+  bool operator==(const Kicked&) const = default;
+};
+
 struct QueueChanged {
   Queue queue;
   bool created = false;
@@ -79,7 +84,7 @@ struct Nothing {  // a timed command that found nothing to do
 
 // Error is a refusal: not_found, conflict, lease_lost, gone, queue_saturated, …
 using Outcome = std::variant<Nothing, Enqueued, Claimed, NotClaimable, Moved, Extended, Removed,
-                             QueueChanged, TokenChanged, Error>;
+                             QueueChanged, TokenChanged, Kicked, Error>;
 
 struct Answer {
   Outcome outcome;

@@ -60,6 +60,9 @@ struct Claim {
   OwnerKind owner = OwnerKind::worker;
   std::uint64_t connection = 0;
   std::optional<std::int64_t> lease_ms;  // else the job's, else the queue's
+  // A consumer named this very job: then also one that waits for its time, or is dead, and in a
+  // paused queue too.
+  bool is_by_id = false;
 };
 
 struct Ack {
@@ -122,8 +125,18 @@ struct Replay {
   JobId job;
   std::string reason;
 };
+// by_client: a client of a door whose protocol lets anybody delete what nobody holds; no operator's
+// act, and no way to what has ended otherwise than dead.
 struct Erase {
   JobId job;
+  bool is_by_client = false;
+};
+// Lets these jobs be claimed now, at their places: dead ones with their attempts anew, scheduled
+// and failed ones. Ids that are gone or do not qualify are passed over. The engine makes the slices
+// of a kick of many and keeps the audit entry of the first one only.
+struct Kick {
+  std::vector<JobId> jobs;
+  std::string subject;  // for the audit: "queue mail", "job 7"
 };
 // Waiting jobs only. if_match: the version that the caller saw. A change of payload or content type
 // writes a whole body: stored_body is what the job has now, read by whoever submits the command, so
@@ -190,7 +203,7 @@ struct RevokeToken {
 using Command =
     std::variant<Enqueue, Claim, Ack, Fail, Release, Snooze, Extend, Progress, Cancel, Promote,
                  Replay, Erase, Edit, BecomeDue, ExpireLease, ExpireTtl, Retain, ForgetIdempotency,
-                 ForgetUnique, PutQueue, DeleteQueue, Purge, PutToken, RevokeToken, Abandon>;
+                 ForgetUnique, PutQueue, DeleteQueue, Purge, PutToken, RevokeToken, Abandon, Kick>;
 
 // An Idempotency-Key as the door saw it.
 struct IdempotencyRef {

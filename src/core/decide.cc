@@ -40,6 +40,9 @@ struct Reader {
     read_queue_name(request, c.queue, out);
     out.jobs.insert(out.jobs.end(), c.slice.begin(), c.slice.end());
   }
+  void operator()(const Kick& c) const {
+    out.jobs.insert(out.jobs.end(), c.jobs.begin(), c.jobs.end());
+  }
   void operator()(const ForgetIdempotency& c) const { out.idempotency.push_back(c.scope); }
   void operator()(const ForgetUnique& c) const {
     out.unique_keys_by_id.emplace_back(c.queue, c.key);
@@ -68,6 +71,7 @@ Decided dispatch(Deciding& d, const Command& command) {
                         [&](const Promote& c) { return decide_promote(d, c); },
                         [&](const Replay& c) { return decide_replay(d, c); },
                         [&](const Erase& c) { return decide_erase(d, c); },
+                        [&](const Kick& c) { return decide_kick(d, c); },
                         [&](const Edit& c) { return decide_edit(d, c); },
                         [&](const BecomeDue& c) { return decide_become_due(d, c); },
                         [&](const ExpireLease& c) { return decide_expire_lease(d, c); },
@@ -94,6 +98,7 @@ bool may_use_reserve(const Command& command) {
                         [](const PutToken&) { return false; },
                         [](const Promote&) { return false; },
                         [](const Replay&) { return false; },
+                        [](const Kick&) { return false; },
                         [](const auto&) { return true; },
                     },
                     command);

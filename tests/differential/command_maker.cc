@@ -136,6 +136,8 @@ core::Command CommandMaker::claim(store::Store& model) {
   }
   if (now_and_then(4)) command.lease_ms = prng_.between(1'000, 60'000);
   if (now_and_then(6)) {
+    command.is_by_id = now_and_then(2);
+    if (command.is_by_id) command.job = some_job();
     command.owner = core::OwnerKind::connection;
     command.connection = prng_.up_to(1000);
   }
@@ -223,8 +225,10 @@ core::Command CommandMaker::operator_verb(store::Store& model, Now now) {
     case 3:
     case 4:
       return core::Replay{.job = job, .reason = "fixed"};
-    case 5:
-      return core::Erase{job};
+    case 5: {
+      if (now_and_then(2)) return core::Erase{.job = job, .is_by_client = now_and_then(2)};
+      return core::Kick{.jobs = {job, some_waiting(model), some_job()}, .subject = "some jobs"};
+    }
     default: {
       core::Edit command{.job = job};
       if (const auto body = model.read_body(job)) command.stored_body = *body;
@@ -299,7 +303,7 @@ std::string name_of(const core::Command& command) {
       "Extend",       "Progress",  "Cancel",      "Promote",   "Replay",   "Erase",
       "Edit",         "BecomeDue", "ExpireLease", "ExpireTtl", "Retain",   "ForgetIdempotency",
       "ForgetUnique", "PutQueue",  "DeleteQueue", "Purge",     "PutToken", "RevokeToken",
-      "Abandon"};
+      "Abandon",      "Kick"};
   static_assert(kNames.size() == std::variant_size_v<core::Command>);
   return kNames[command.index()];
 }

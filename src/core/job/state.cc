@@ -31,6 +31,9 @@ constexpr Edge kEdges[] = {
     {Verb::enqueue, kNone, kPending},
     {Verb::enqueue, kNone, kScheduled},
     {Verb::claim, kPending, kProcessing},
+    {Verb::claim, kScheduled, kProcessing},  // by its id only, and the next two
+    {Verb::claim, kFailed, kProcessing},
+    {Verb::claim, kDead, kProcessing},
     {Verb::claim, kPending, kCompleted},  // at-most-once: the claim is the ack
     {Verb::ack, kProcessing, kCompleted},
     {Verb::fail, kProcessing, kFailed},

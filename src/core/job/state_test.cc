@@ -26,6 +26,7 @@ TEST(StateTest, every_verb_has_a_word_and_an_edge) {
   }
 }
 
+// And a dead one by a claim that names it.
 TEST(StateTest, ended_jobs_leave_their_state_by_replay_or_removal_only) {
   for (const JobState from : kJobStates) {
     if (!is_ended(from)) continue;
@@ -33,6 +34,10 @@ TEST(StateTest, ended_jobs_leave_their_state_by_replay_or_removal_only) {
       for (const JobState to : kJobStates) {
         const auto verb = static_cast<Verb>(i);
         if (!is_legal_edge(verb, from, to)) continue;
+        if (from == JobState::dead && to == JobState::processing) {
+          EXPECT_EQ(verb, Verb::claim);
+          continue;
+        }
         EXPECT_EQ(verb, Verb::replay);
         EXPECT_EQ(to, JobState::pending);
         EXPECT_NE(from, JobState::completed);
@@ -46,8 +51,10 @@ TEST(StateTest, only_a_claim_leads_into_processing) {
     const auto verb = static_cast<Verb>(i);
     for (const JobState from : kJobStates) {
       if (from == JobState::processing) continue;
+      const bool can_be_claimed = from == JobState::pending || from == JobState::scheduled ||
+                                  from == JobState::failed || from == JobState::dead;
       EXPECT_EQ(is_legal_edge(verb, from, JobState::processing),
-                verb == Verb::claim && from == JobState::pending);
+                verb == Verb::claim && can_be_claimed);
     }
   }
 }

@@ -26,6 +26,7 @@ enum class OutcomeNumber : std::uint8_t {
   queue_changed = 6,
   token_changed = 7,
   error = 8,
+  kicked = 9,
 };
 
 void put_bool(ByteWriter& out, bool value) { out.u8(value ? 1 : 0); }
@@ -91,6 +92,10 @@ struct Encoder {
   void operator()(const TokenChanged& t) const {
     put_number(out, OutcomeNumber::token_changed);
     out.text(t.id);
+  }
+  void operator()(const Kicked& k) const {
+    put_number(out, OutcomeNumber::kicked);
+    out.varint(k.count);
   }
   void operator()(const Error& e) const {
     put_number(out, OutcomeNumber::error);
@@ -247,6 +252,9 @@ void Decoder::read_outcome(Outcome& outcome) {
     }
     case OutcomeNumber::token_changed:
       outcome = TokenChanged{.id = read_text()};
+      return;
+    case OutcomeNumber::kicked:
+      outcome = Kicked{.count = in_.varint()};
       return;
     case OutcomeNumber::error:
       outcome = read_error();

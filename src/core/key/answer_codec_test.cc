@@ -31,6 +31,7 @@ std::vector<Answer> samples() {
       {.outcome = Removed{.count = 12}, .replayed = true},
       {.outcome = QueueChanged{.queue = queue, .created = true, .warnings = {"w", ""}}},
       {.outcome = TokenChanged{.id = "wt_1"}},
+      {.outcome = Kicked{.count = 4}},
       {.outcome = Error{.code = ErrorCode::conflict,
                         .detail = "d",
                         .retry_after_ms = 1,

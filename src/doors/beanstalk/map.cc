@@ -27,6 +27,9 @@ struct OutcomeReply {
   Reply operator()(const core::Removed&) const { return Reply::deleted; }
   Reply operator()(const core::QueueChanged&) const { return Reply::paused; }
   Reply operator()(const core::TokenChanged&) const { return Reply::internal_error; }
+  Reply operator()(const core::Kicked& k) const {
+    return k.count > 0 ? Reply::kicked : Reply::not_found;
+  }
   Reply operator()(const Error& error) const { return reply_of(error.code); }
 };
 

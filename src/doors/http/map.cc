@@ -89,6 +89,10 @@ class Writer {
     mark_durability();
   }
 
+  void operator()(const core::Kicked& kicked) {
+    out_.count("count", kicked.count);
+    mark_durability();
+  }
   void operator()(const Error&) {}  // taken before
 
  private:

@@ -102,6 +102,7 @@ TEST(HttpMap, every_outcome_is_json) {
       core::Removed{.count = 3},
       core::QueueChanged{.queue = {.name = "q"}, .created = true, .warnings = {"w"}},
       core::TokenChanged{.id = "wt_x"},
+      core::Kicked{.count = 2},
       Error{}};
   static_assert(std::size(outcomes) == std::variant_size_v<core::Outcome>);
   for (const core::Outcome& outcome : outcomes) {

@@ -9,9 +9,15 @@
 namespace weir::core {
 namespace {
 
-bool is_claimable(const Deciding& d, const FoundJob& found) {
-  if (found.job == nullptr || found.job->state != JobState::pending) return false;
-  if (found.queue->paused || found.queue->is_deleted) return false;
+bool is_claimable_by_id(JobState state) {
+  return is_legal_edge(Verb::claim, state, JobState::processing);
+}
+
+bool is_claimable(const Deciding& d, const FoundJob& found, bool is_by_id) {
+  if (found.job == nullptr || found.queue->is_deleted) return false;
+  if (found.job->state != JobState::pending && !(is_by_id && is_claimable_by_id(found.job->state)))
+    return false;
+  if (found.queue->paused && !is_by_id) return false;
   // A job whose time to start has passed is the ticker's.
   const Job& job = *found.job;
   if (job.expires_at.is_set() && job.expires_at <= d.now().store) return false;
@@ -67,13 +73,17 @@ void complete_at_once(Deciding& d, JobChange& change, const Job& before, const L
 
 Decided decide_claim(Deciding& d, const Claim& command) {
   const FoundJob found = find_timed_job(d, command.job);
-  if (!is_claimable(d, found)) return NotClaimable{};
+  if (!is_claimable(d, found, command.is_by_id)) return NotClaimable{};
+  if (command.is_by_id && found.queue->namespace_id != d.principal.namespace_id)
+    return NotClaimable{};
   const Job& before = *found.job;
   const QueueSettings& settings = found.queue->settings;
   const bool is_ack = settings.delivery == DeliveryMode::at_most_once;
+  if (is_ack && before.state != JobState::pending) return NotClaimable{};
 
   JobChange& change = start_change(d, before);
   Job& job = change.after;
+  if (is_ended(before.state)) WEIR_TRY(revive(d, job));
   ++job.attempt;
   job.claimed_at = d.now().wall;
   job.expires_at = StoreTime::none();

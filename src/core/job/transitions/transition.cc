@@ -54,6 +54,24 @@ void free_keys(Deciding& d, const Job& job) {
   }
 }
 
+// Takes the job's unique key again. Errors: conflict when another living job has it.
+Result<void> take_key_again(Deciding& d, const Job& job) {
+  if (job.unique_key.empty()) return {};
+  const UniqueKey* entry = d.view.unique_key(job.queue, job.unique_key);
+  if (entry != nullptr && entry->job == job.id) return {};  // its window still runs
+  UniqueKeyChange change{.after = {.queue = job.queue, .key = job.unique_key, .job = job.id}};
+  if (entry != nullptr) {
+    const Job* other = d.view.job(entry->job);
+    if (other != nullptr && !is_ended(other->state)) {
+      return failure(conflict(fmt::format("the unique key of job {} is taken by job {}",
+                                          job.id.value, other->id.value)));
+    }
+    change.expected_job = entry->job;
+  }
+  d.out.unique_keys.push_back(std::move(change));
+  return {};
+}
+
 }  // namespace
 
 Result<FoundJob> find_job(const Deciding& d, JobId id) {
@@ -171,6 +189,18 @@ void remove_job(Deciding& d, const Job& before, Verb verb) {
   change.erase = true;
   free_keys(d, before);
   note(d, before, verb, std::nullopt);
+}
+
+Result<void> revive(Deciding& d, Job& job) {
+  WEIR_TRY(take_key_again(d, job));
+  job.budget_start = job.attempt;
+  job.excused_since = 0;
+  job.completed_at = WallTime::none();
+  job.dead_at = WallTime::none();
+  job.ended_at = StoreTime::none();
+  job.dead_reason.clear();
+  job.expires_at = job.ttl_ms > 0 ? d.now().store.plus(job.ttl_ms) : StoreTime::none();
+  return {};
 }
 
 void end_attempt(Deciding& d, JobChange& change, const Job& before, AttemptEnd end) {

@@ -79,6 +79,10 @@ void complete_and_remove(Deciding& d, const Job& before);
 // Removes the job with all that hangs on it.
 void remove_job(Deciding& d, const Job& before, Verb verb);
 
+// Makes a job that ended one that lives: with its attempts anew and its unique key again. The
+// caller moves it. Errors: conflict when another living job has the key.
+Result<void> revive(Deciding& d, Job& job);
+
 // What an attempt ended with.
 struct AttemptEnd {
   AttemptOutcome outcome = AttemptOutcome::failed;
@@ -151,6 +155,7 @@ Decided decide_progress(Deciding& d, const Progress& command);
 Decided decide_cancel(Deciding& d, const Cancel& command);
 Decided decide_promote(Deciding& d, const Promote& command);
 Decided decide_replay(Deciding& d, const Replay& command);
+Decided decide_kick(Deciding& d, const Kick& command);
 Decided decide_erase(Deciding& d, const Erase& command);
 Decided decide_edit(Deciding& d, const Edit& command);
 Decided decide_become_due(Deciding& d, const BecomeDue& command);

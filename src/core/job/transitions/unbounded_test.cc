@@ -186,6 +186,100 @@ TEST(PlacementTest, release_and_bury_may_give_another_place) {
   EXPECT_EQ(world.job(id).state, JobState::dead);
 }
 
+TEST(KickTest, dead_and_waiting_jobs_are_pending_at_their_places_and_told_once) {
+  World world;
+  const JobId delayed = put(world, {.priority = 2, .delay_ms = 60'000});
+  const JobId dead = put(world, {.priority = 3, .unique_key = "k"});
+  const JobId running = put(world);
+  const JobId pending = put(world);
+  world.run(Fail{.job = dead, .token = reserve(world, dead).token, .dead = true});
+  reserve(world, running);
+  const Kick kick{.jobs = {delayed, dead, running, pending, dead, JobId{999}},
+                  .subject = "queue tube"};
+  EXPECT_EQ(world.outcome<Kicked>(kick).count, 2U);
+  for (const JobId id : {delayed, dead}) {
+    const Job& job = world.job(id);
+    EXPECT_EQ(job.state, JobState::pending);
+    EXPECT_EQ(job.rank, static_cast<std::int64_t>(id.value));
+    EXPECT_EQ(job.counters.kicks, 1U);
+    EXPECT_FALSE(job.due_at.is_set());
+  }
+  EXPECT_EQ(world.job(dead).charged(), 0U);
+  EXPECT_EQ(world.unique_keys.size(), 1U);
+  ASSERT_EQ(world.audit.size(), 1U);
+  EXPECT_EQ(world.audit[0].action, "kick");
+  EXPECT_EQ(world.audit[0].subject, "queue tube");
+  EXPECT_EQ(world.outcome<Kicked>(kick).count, 0U);
+  EXPECT_EQ(world.audit.size(), 1U);
+}
+
+TEST(KickTest, a_dead_job_whose_unique_key_is_taken_is_passed_over) {
+  World world;
+  const JobId dead = put(world, {.unique_key = "k"});
+  world.run(Fail{.job = dead, .token = reserve(world, dead).token, .dead = true});
+  put(world, {.unique_key = "k"});
+  const JobId other = put(world, {.delay_ms = 5});
+  EXPECT_EQ(world.outcome<Kicked>(Kick{.jobs = {dead, other}}).count, 1U);
+  EXPECT_EQ(world.job(dead).state, JobState::dead);
+  EXPECT_EQ(world.job(other).state, JobState::pending);
+}
+
+TEST(KickTest, another_namespace_kicks_nothing) {
+  World world;
+  const JobId delayed = put(world, {.delay_ms = 60'000});
+  world.principal.namespace_id = 2;
+  EXPECT_EQ(world.outcome<Kicked>(Kick{.jobs = {delayed}}).count, 0U);
+}
+
+TEST(ClaimByIdTest, takes_what_waits_or_is_dead_and_nothing_else) {
+  World world;
+  const JobId delayed = put(world, {.delay_ms = 60'000});
+  const JobId dead = put(world);
+  const Claimed first = reserve(world, dead);
+  world.run(Fail{.job = dead, .token = first.token, .dead = true});
+  const JobId pending = put(world);
+  world.run(PutQueue{.queue = "tube", .patch = {.paused = true}});
+  for (const JobId id : {delayed, dead, pending}) {
+    const Claim claim{.job = id, .owner = OwnerKind::connection, .is_by_id = true};
+    const auto claimed = world.outcome<Claimed>(claim);
+    EXPECT_EQ(claimed.job.state, JobState::processing);
+    EXPECT_FALSE(claimed.job.due_at.is_set());
+    world.outcome<NotClaimable>(claim);
+  }
+  EXPECT_EQ(world.job(dead).attempt, 2U);
+  EXPECT_EQ(world.job(dead).charged(), 1U);
+  EXPECT_EQ(world.job(dead).counters.kicks, 0U);
+  world.principal.namespace_id = 2;
+  const JobId theirs = put(world);
+  world.principal.namespace_id = 0;
+  world.outcome<NotClaimable>(Claim{.job = theirs, .is_by_id = true});
+  world.outcome<NotClaimable>(Claim{.job = JobId{999}, .is_by_id = true});
+}
+
+TEST(ClaimByIdTest, where_the_claim_is_the_ack_only_what_is_pending_can_be_taken) {
+  World world;
+  world.run(PutQueue{.queue = "q", .patch = {.delivery = DeliveryMode::at_most_once}});
+  const JobId delayed = world.enqueue({.delay_ms = 60'000});
+  world.outcome<NotClaimable>(Claim{.job = delayed, .is_by_id = true});
+}
+
+TEST(EraseByClientTest, waiting_and_dead_jobs_go_without_an_operators_act) {
+  World world;
+  const JobId pending = world.enqueue();
+  const JobId dead = world.enqueue();
+  const JobId done = world.enqueue();
+  const JobId running = world.enqueue();
+  world.run(Fail{.job = dead, .token = world.claim(dead).token, .dead = true});
+  world.run(Ack{.job = done, .token = world.claim(done).token});
+  world.claim(running);
+  world.outcome<Removed>(Erase{.job = pending, .is_by_client = true});
+  world.outcome<Removed>(Erase{.job = dead, .is_by_client = true});
+  EXPECT_EQ(world.refusal(Erase{.job = done, .is_by_client = true}).code, ErrorCode::not_found);
+  EXPECT_EQ(world.refusal(Erase{.job = running, .is_by_client = true}).code, ErrorCode::conflict);
+  EXPECT_TRUE(world.audit.empty());
+  EXPECT_TRUE(world.has(done));
+}
+
 TEST(LongLeaseTest, a_job_may_ask_for_136_years_which_only_a_connection_gets) {
   World world;
   const JobId id = put(world, {.options = {.lease_ms = kJobLeaseMsMax}});
