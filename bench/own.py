@@ -16,7 +16,6 @@ POLLERS, POLL_QUEUES = 5_000, 1_000
 QUEUES = 10_000
 SCHEDULED = 1_000_000
 SCHEDULED_DELAY_S = 86_400
-GARBAGE_JOBS = 1_000_000
 PAYLOAD = 100
 
 
@@ -36,8 +35,8 @@ class Echo:
 class Own:
     """`runs` grows by one dict a run, all of them weir's."""
 
-    def __init__(self, build, seconds, waiting):
-        self.build, self.seconds, self.waiting = build, seconds, waiting
+    def __init__(self, build, seconds, waiting, garbage_jobs):
+        self.build, self.seconds, self.waiting, self.garbage_jobs = build, seconds, waiting, garbage_jobs
         self.runs, self.failures = [], []
         self.jobs = {}
 
@@ -135,10 +134,10 @@ class Own:
 
     def make_garbage(self, server):
         """Every tenth job of the log stays, spread evenly: nine of ten queues that were filled in turn are emptied."""
-        self.fill(server, GARBAGE_JOBS, "--queue", "mixed", "--queues", 10)
+        self.fill(server, self.garbage_jobs, "--queue", "mixed", "--queues", 10)
         for queue in range(9):
             measure.plain([*server.driver(), "--producers", 0, "--consumers", 16, "--depth", 32, "--payload", PAYLOAD, "--queue",
-                           f"mixed-{queue}", "--before", GARBAGE_JOBS, "--jobs", GARBAGE_JOBS // 10])
+                           f"mixed-{queue}", "--before", self.garbage_jobs, "--jobs", self.garbage_jobs // 10])
 
     def fill(self, server, jobs, *options):
         filled = measure.drive([*server.driver(), *shapes.FILL, "--payload", PAYLOAD, "--jobs", jobs, *options], server.pid,

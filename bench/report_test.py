@@ -106,6 +106,16 @@ class Place(unittest.TestCase):
             self.assertEqual(run.filesystem_of(path, mounts), kind)
 
 
+class Rounds(unittest.TestCase):
+    def test_a_quick_run_begins_no_round_that_would_not_end_in_time(self):
+        limit = run.QUICK_SECONDS_MAX
+        self.assertTrue(run.has_time(1, limit * 2, True))
+        self.assertTrue(run.has_time(2, limit / 2 - 1, True))
+        self.assertFalse(run.has_time(2, limit / 2 + 1, True))
+        self.assertFalse(run.has_time(3, limit * 2 / 3 + 1, True))
+        self.assertTrue(run.has_time(5, limit * 9, False))
+
+
 class Proc(unittest.TestCase):
     def test_a_command_with_blanks_and_brackets_shifts_nothing(self):
         self.assertEqual(procs.stat_fields("12 (beam (x) y) S 1 2 3")[:2], ["S", "1"])

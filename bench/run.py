@@ -20,6 +20,8 @@ import shapes
 from measure import say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+QUICK_SECONDS_MAX = 290
+GARBAGE_JOBS, GARBAGE_JOBS_QUICK = 1_000_000, 300_000  # of which nine of ten are taken, so that the log is cleaned
 OWN_PARTS = ("flat", "http", "clean", "engine")
 
 
@@ -88,13 +90,26 @@ def environment(build, others, given):
     }
 
 
+def has_time(round_number, elapsed_s, is_quick):
+    """Whether another round like those before still fits; the first always runs."""
+    done = round_number - 1
+    return not is_quick or done == 0 or elapsed_s * (done + 1) / done < QUICK_SECONDS_MAX
+
+
 def run_all(given, build, others):
     shape_names, own_parts = wanted_shapes(given)
     rounds = given.rounds or (3 if given.quick else 5)
-    comparison = compare.Comparison(build, 0.7 if given.quick else 2.0, given.quick, shape_names)
-    alone = own.Own(build, 0.7 if given.quick else 2.0, (1_000_000, 10_000_000) if given.long else (1_000_000,))
+    seconds = 0.7 if given.quick else 2.0
+    comparison = compare.Comparison(build, seconds, given.quick, shape_names)
+    alone = own.Own(build, seconds, (1_000_000, 10_000_000) if given.long else (1_000_000,),
+                    GARBAGE_JOBS_QUICK if given.quick else GARBAGE_JOBS)
+    begin = time.monotonic()
+    done = 0
     for number in range(1, rounds + 1):
+        if not has_time(number, time.monotonic() - begin, given.quick):
+            break
         say(f"round {number} of {rounds}")
+        done = number
         if shape_names:
             comparison.round(number, others)
         if "http" in own_parts:
@@ -107,7 +122,7 @@ def run_all(given, build, others):
     if "engine" in own_parts:
         tables = {"engine": own_tables.engine_table(build, 3), "restart": own_tables.restart_table(build, 3),
                   "http": own_tables.http_table(build, 3)}
-    return comparison.runs + alone.runs, comparison.failures + alone.failures, tables
+    return comparison.runs + alone.runs, comparison.failures + alone.failures, tables, done
 
 
 def page(facts, judged, runs, tables, rounds):
@@ -116,7 +131,7 @@ def page(facts, judged, runs, tables, rounds):
 
 Measured by `{facts['command']}` on {facts['date']}: {facts['machine']}, Linux {facts['kernel']}, weir {facts['weir']} (commit
 {facts['commit']}), {report.versions_line(facts['versions'])}. Everything on loopback; driver and server share the cores. Each
-cell is the median of {rounds} runs. In every round each peer is started on an empty directory, measured and ended, with weir
+cell is the median of {rounds} runs or more. In every round each peer is started on an empty directory, measured and ended, with weir
 measured just before and just after it; "weir is N ×" is the median of weir's rate divided by the peer's beside it. Absolute
 rates depend on the machine and its disk: what counts are the ratios. weir runs with `durability = "sync"`, every answered write
 is on disk, and is driven through its beanstalkd door by the same program as beanstalkd.
@@ -166,11 +181,11 @@ request. `batch`: the same with 100 jobs a request. Medians of 3 runs.
     return "\n".join(parts) + "\n"
 
 
-def summary(facts, runs):
+def summary(facts, runs, rounds):
     """What the README says of the comparison."""
     return f"""Beside other queues on the same machine in the same minutes ([all shapes and settings](docs/benchmarks.md)): whole life
 cycles of 100 bytes through weir's beanstalkd door, 16 + 16 connections with 32 requests in flight each, on {facts['machine']},
-medians of 5 alternating runs on {facts['date']}.
+medians of {rounds} alternating runs or more on {facts['date']}.
 
 {report.short_comparison(runs, goals.MANY_DEEP)}"""
 
@@ -186,10 +201,10 @@ def main():
         raise SystemExit(f"{place} is in memory, where a sync costs nothing: point TMPDIR to a disk")
     begin = time.monotonic()
     facts = environment(build, others, given)
-    runs, failures, tables = run_all(given, build, others)
+    runs, failures, tables, rounds = run_all(given, build, others)
     found = goals.facts_of(runs)
     judged = goals.judge(found)
-    text = page(facts, judged, runs, tables, given.rounds or (3 if given.quick else 5))
+    text = page(facts, judged, runs, tables, rounds)
     print(text)
     if failures:
         print("Failed:\n\n" + "\n".join(failures))
@@ -198,12 +213,12 @@ def main():
                             r["peer"] == name})} for name in sorted({r["peer"] for r in runs})}
         pathlib.Path(given.json).write_text(json.dumps({
             "environment": facts, "runs": runs, "medians": summaries, "failures": failures,
-            "goals": [{"goal": g.text, "bound": g.bound, "measured": v, "verdict": verdict} for g, v, verdict in judged]},
+            "rounds": rounds, "goals": [{"goal": g.text, "bound": g.bound, "measured": v, "verdict": verdict} for g, v, verdict in judged]},
             indent=1) + "\n")
     if given.write:
         (ROOT / "docs/benchmarks.md").write_text(text)
         readme = ROOT / "README.md"
-        readme.write_text(report.replaced(readme.read_text(), summary(facts, runs)))
+        readme.write_text(report.replaced(readme.read_text(), summary(facts, runs, rounds)))
     say(f"took {time.monotonic() - begin:.0f} s; goals met: {sum(v == 'met' for _, _, v in judged)} of {len(judged)}, "
         f"not met: {sum(v == 'not met' for _, _, v in judged)}, not measured: {sum(v == 'not measured' for _, _, v in judged)}")
     return 1 if failures else 0
