@@ -62,6 +62,8 @@ inline constexpr std::uint64_t kMaxDepthMax = 1'000'000'000;
 
 inline constexpr std::uint64_t kIdBlock =
     65'536;  // ids are handed out from durable blocks of this size
+inline constexpr std::int32_t kUrgentBelow =
+    1024;  // pending jobs of a lower priority number are counted as urgent, as beanstalkd does
 inline constexpr std::uint32_t kPicksPerOverdue = 20;  // 1 pick in 20 goes to the most overdue lane
 
 static_assert(kPayloadBytesMax < kTurnBytesMax && kTurnBytesMax < kRequestBytesMax);

@@ -38,11 +38,34 @@ void Histogram::add_ms(std::int64_t ms) {
   sum_seconds += seconds;
 }
 
+QueueTally& Counters::tally(core::QueueId queue) {
+  if (last_tally_ == nullptr || last_queue_ != queue) {
+    last_tally_ = &tallies_[queue];
+    last_queue_ = queue;
+  }
+  return *last_tally_;
+}
+
+QueueTally Counters::tally_of(core::QueueId queue) const {
+  const auto at = tallies_.find(queue);
+  return at == tallies_.end() ? QueueTally{} : at->second;
+}
+
 void Counters::note_applied(const core::ChangeSet& change) {
+  for (const core::QueueChange& queue : change.queues) {
+    if (!queue.erase) continue;
+    tallies_.erase(queue.after.id);
+    last_tally_ = nullptr;
+  }
   for (const core::Event& event : change.events) {
     switch (event.verb) {
       case core::Verb::enqueue:
         ++enqueued;
+        ++tally(event.queue).enqueued;
+        break;
+      case core::Verb::ack:
+      case core::Verb::erase:
+        ++tally(event.queue).deleted;
         break;
       case core::Verb::claim:
         ++claimed;

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include "core/answer.h"
 #include "core/change.h"
+#include "engine/engine.h"
 
 namespace weir::engine {
 
@@ -37,8 +39,17 @@ struct Counters {
   std::map<std::string, Histogram, std::less<>> run_by_kind;
   std::uint64_t turns = 0, turn_commands = 0;
 
+  // Of one queue; made when there is none yet. Goes with its queue.
+  QueueTally& tally(core::QueueId queue);
+  QueueTally tally_of(core::QueueId queue) const;
+
   void note_applied(const core::ChangeSet& change);
   void note_answer(const core::Answer& answer);
+
+ private:
+  std::unordered_map<core::QueueId, QueueTally> tallies_;
+  core::QueueId last_queue_;  // most changes follow one of the same queue
+  QueueTally* last_tally_ = nullptr;
 };
 
 }  // namespace weir::engine

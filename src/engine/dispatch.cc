@@ -70,6 +70,9 @@ Result<bool> Dispatcher::run() {
 }
 
 void Dispatcher::stir_dirty() {
+  for (const auto& [namespace_id, name] : state_.pauses.take_ended(state_.time.boot_ms())) {
+    book_.stir_queue(namespace_id, name);
+  }
   for (const core::QueueId id : state_.dirty_queues) {
     if (const core::Queue* queue = state_.registry.queue(id))
       book_.stir_queue(queue->namespace_id, queue->name);
@@ -126,7 +129,8 @@ void Dispatcher::fetch(OpenLine& open, std::size_t places) {
   core::LaneFilter filter{.classes = open.line->classes, .kinds = open.line->kinds};
   for (const std::string& name : open.line->queues) {
     const core::Queue* queue = state_.registry.queue(open.line->namespace_id, name);
-    if (queue != nullptr) filter.queues.push_back(queue->id);
+    if (queue == nullptr || state_.pauses.is_closed(open.line->namespace_id, name)) continue;
+    filter.queues.push_back(queue->id);
   }
   if (filter.queues.empty()) return;  // an empty filter would mean every queue
   state_.store.heads(filter, places + skipped_.size(), open.heads);
@@ -314,6 +318,7 @@ void Dispatcher::refuse_all() {
 
 std::int64_t Dispatcher::next_in_ms(std::int64_t boot_ms) const {
   std::int64_t at = book_.next_deadline_boot_ms();
+  if (book_.size() > 0) at = std::min(at, state_.pauses.next_boot_ms());
   if (!state_.dirty_queues.empty() && book_.size() > 0) at = boot_ms;
   if (!book_.stirred().empty()) at = std::min(at, std::max(boot_ms, blocked_until_boot_ms_));
   return std::max<std::int64_t>(0, at - boot_ms);

@@ -111,6 +111,32 @@ void Engine::purge(std::string_view queue, core::Principal principal, AnswerCall
   impl_->slices.add_purge(std::string(queue), std::move(principal), std::move(answered));
 }
 
+void Engine::kick(std::string_view queue, std::uint64_t count, core::Principal principal,
+                  AnswerCallback answered) {
+  impl_->kicks.add(std::string(queue), count, std::move(principal), std::move(answered));
+}
+void Engine::look(std::function<void()> look) { impl_->looks.push_back(std::move(look)); }
+void Engine::find_first(FirstJobs wanted, FoundCallback found) {
+  impl_->finder.add(std::move(wanted), std::move(found));
+}
+Result<core::JobId> Engine::next_pending(std::string_view queue, std::uint32_t namespace_id) {
+  return inspect_next_pending(impl_->state, queue, namespace_id);
+}
+void Engine::pause_for(std::string_view queue, std::int64_t duration_ms,
+                       std::uint32_t namespace_id) {
+  impl_->state.pauses.add(namespace_id, queue, duration_ms, impl_->state.clock.boot_ms());
+  if (const core::Queue* found = find_queue(queue, namespace_id)) {
+    ++impl_->state.counters.tally(found->id).pauses;
+  }
+}
+QueuePause Engine::pause_of(std::string_view queue, std::uint32_t namespace_id) const {
+  return impl_->state.pauses.of(namespace_id, queue, impl_->state.clock.boot_ms());
+}
+Engine::Totals Engine::totals() const {
+  const Counters& counters = impl_->state.counters;
+  return {.enqueued = counters.enqueued, .expired_leases = counters.expired_leases};
+}
+
 std::uint64_t Engine::wait_for_end(core::JobId id, std::int64_t wait_ms,
                                    std::function<void()> ended) {
   const std::int64_t deadline = saturating_add(impl_->state.clock.boot_ms(), wait_ms);

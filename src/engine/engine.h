@@ -96,10 +96,37 @@ struct Options {
   std::size_t mailbox_max = core::kMailboxCommandsMax;
 };
 
+// What happened in a queue since the server's start. Value.
+struct QueueTally {
+  std::uint64_t enqueued = 0;
+  std::uint64_t deleted = 0;  // acked, or deleted by somebody
+  std::uint64_t pauses = 0;   // pause_for()
+};
+
+// A pause that ends by itself. Value; zeros: there is none.
+struct QueuePause {
+  std::int64_t duration_ms = 0;
+  std::int64_t left_ms = 0;
+};
+
 struct QueueView {
   core::Queue queue;
   store::QueueStats stats;
+  QueueTally tally;
+  QueuePause pause;
 };
+
+// The jobs that stand first in a queue: dead ones by their end, scheduled and failed ones by the
+// time that is left. Value.
+enum class JobOrder : std::uint8_t { by_end, by_due };
+struct FirstJobs {
+  std::string queue;
+  std::uint32_t namespace_id = 0;
+  std::uint32_t states = 0;  // bit (1 << state)
+  JobOrder order = JobOrder::by_end;
+  std::uint64_t count = 1;
+};
+using FoundCallback = std::function<void(Result<std::vector<core::JobId>>)>;
 
 // A job for showing, with the times that are kept in store time turned into wall time.
 struct JobView {
@@ -175,6 +202,28 @@ class Engine {
   // Removes the waiting jobs of a queue, in slices over several turns, with one audit entry.
   // `answered` gets Removed or Error.
   void purge(std::string_view queue, core::Principal principal, AnswerCallback answered);
+  // Lets up to `count` jobs of a queue be claimed now: the dead ones, the first to die first; when
+  // there are none, those that wait for their time, the soonest first. In slices over several
+  // turns, with one audit entry. `answered` gets Kicked or Error.
+  void kick(std::string_view queue, std::uint64_t count, core::Principal principal,
+            AnswerCallback answered);
+  // Calls back in the next turn, behind the commands and ends of leases that came before: a look at
+  // what they did.
+  void look(std::function<void()> look);
+  // Looks for jobs over several turns; `found` gets ids in order, none when there is no such queue.
+  void find_first(FirstJobs wanted, FoundCallback found);
+  // The job of a queue that a claim would get next, whether or not it is paused for a while.
+  // Errors: not_found (none is pending).
+  Result<core::JobId> next_pending(std::string_view queue, std::uint32_t namespace_id = 0);
+  // The queue gives no jobs to demands for so long, also when it has none yet. Not durable: a
+  // restart opens it.
+  void pause_for(std::string_view queue, std::int64_t duration_ms, std::uint32_t namespace_id = 0);
+  QueuePause pause_of(std::string_view queue, std::uint32_t namespace_id = 0) const;
+  struct Totals {
+    std::uint64_t enqueued = 0, expired_leases = 0;  // since the start
+  };
+  Totals totals() const;
+
   // Calls back when the job has ended (or is gone), at most after wait_ms. The id withdraws it.
   std::uint64_t wait_for_end(core::JobId id, std::int64_t wait_ms, std::function<void()> ended);
   void withdraw_wait(std::uint64_t wait_id);

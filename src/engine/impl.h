@@ -2,12 +2,15 @@
 // The parts of the engine together, and the order of a turn (turn.cc).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "engine/committer.h"
 #include "engine/dispatch.h"
 #include "engine/engine.h"
+#include "engine/finder.h"
+#include "engine/kicks.h"
 #include "engine/mailbox.h"
 #include "engine/slices.h"
 #include "engine/state.h"
@@ -29,6 +32,8 @@ struct Engine::Impl {
   Committer committer;
   Ticker ticker;
   Slices slices;
+  Finder finder;
+  Kicks kicks;
   Dispatcher dispatcher;
   Published published;
   std::optional<Error> stopped;  // why nothing goes any more
@@ -37,10 +42,12 @@ struct Engine::Impl {
   std::int64_t start_boot_ms = 0;
   std::int64_t published_boot_ms = 0;
   std::vector<Mail> mails;  // of the turn
+  std::vector<std::function<void()>> looks;
 
  private:
   Result<void> decide_input();
   Result<void> sync_and_release();
+  void run_looks();
 };
 
 }  // namespace weir::engine

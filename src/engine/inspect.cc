@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/dispatch/allot.h"
+
 namespace weir::engine {
 namespace {
 
@@ -58,7 +60,25 @@ Result<Engine::JobPage> inspect_jobs(State& state, const store::ScanQuery& query
 
 Result<QueueView> inspect_queue(State& state, const core::Queue& queue) {
   WEIR_TRY_ASSIGN(store::QueueStats stats, state.store.queue_stats(queue.id));
-  return QueueView{.queue = queue, .stats = stats};
+  return QueueView{.queue = queue,
+                   .stats = stats,
+                   .tally = state.counters.tally_of(queue.id),
+                   .pause = state.pauses.of(queue.namespace_id, queue.name, state.clock.boot_ms())};
+}
+
+Result<core::JobId> inspect_next_pending(State& state, std::string_view name,
+                                         std::uint32_t namespace_id) {
+  const core::Queue* queue = state.registry.queue(namespace_id, name);
+  std::vector<core::LaneHead> heads;
+  if (queue != nullptr) state.store.heads({.queues = {queue->id}}, 1, heads);
+  const auto order_of = [&](core::QueueId) { return queue->settings.order; };
+  const std::vector<core::Pick> picks = heads.empty()
+                                            ? std::vector<core::Pick>{}
+                                            : core::allot(heads, 1, state.time.now(), 0, order_of);
+  if (picks.empty()) {
+    return failure(ErrorCode::not_found, "nothing is pending in " + std::string(name));
+  }
+  return picks.front().order.id;
 }
 
 Result<std::vector<QueueView>> inspect_queues(State& state, std::uint32_t namespace_id) {

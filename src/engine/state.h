@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/events.h"
 #include "engine/id_pool.h"
+#include "engine/pauses.h"
 #include "engine/registry.h"
 #include "engine/release_queue.h"
 #include "engine/sync_book.h"
@@ -41,6 +42,7 @@ struct State {
   EventBus events;
   Waiters waiters;
   Counters counters;
+  Pauses pauses;
 
   std::int64_t leases = 0;                         // jobs in processing
   std::unordered_set<core::QueueId> dirty_queues;  // may have something for demands that wait

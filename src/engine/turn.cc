@@ -25,6 +25,8 @@ Engine::Impl::Impl(store::Store& store, const Clock& clock, const Options& optio
       committer(state),
       ticker(state, committer),
       slices(state, committer),
+      finder(state),
+      kicks(state, committer, finder),
       dispatcher(state, committer, mailbox) {}
 
 Result<void> Engine::Impl::start() {
@@ -50,7 +52,10 @@ Result<bool> Engine::Impl::turn() {
   WEIR_TRY(decide_input());
   WEIR_TRY_ASSIGN(const bool has_more_due, ticker.run());
   WEIR_TRY(slices.run());
+  WEIR_TRY(finder.run());
+  WEIR_TRY(kicks.run());
   WEIR_TRY(sync_and_release());
+  run_looks();
   if (is_draining) dispatcher.refuse_all();
   WEIR_TRY_ASSIGN(const bool has_more_demand, dispatcher.run());
   // Claims and burials of this dispatch; those that must be durable were synced on the way.
@@ -85,8 +90,16 @@ Result<void> Engine::Impl::sync_and_release() {
   return {};
 }
 
+// Those that come up meanwhile have their turn. While commands are left over from this one they
+// wait too: what they ask about may be among them.
+void Engine::Impl::run_looks() {
+  if (!mailbox.is_empty()) return;
+  for (const std::function<void()>& look : std::exchange(looks, {})) look();
+}
+
 std::int64_t Engine::Impl::next_turn_in_ms() const {
   if (!mailbox.is_empty() || state.waiters.has_new() || has_more_work) return 0;
+  if (!finder.is_idle() || !kicks.is_idle() || !looks.empty()) return 0;
   const std::int64_t boot_ms = state.clock.boot_ms();
   std::int64_t in_ms = kIdleMsMax;
   in_ms = std::min(in_ms, dispatcher.next_in_ms(boot_ms));

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "doors/auth.h"
 #include "doors/beanstalk/beanstalk_door.h"
@@ -24,6 +25,7 @@
 #include "server/listen_rule.h"
 #include "server/open_store.h"
 #include "server/probes.h"
+#include "server/process_facts.h"
 #include "server/sd_notify.h"
 
 namespace weir::server {
@@ -133,6 +135,10 @@ Result<void> Server::prepare() {
   loop_.on_signal(SIGTERM, [this] { begin_drain(SIGTERM); });
   loop_.on_signal(SIGINT, [this] { begin_drain(SIGINT); });
   loop_.on_signal(SIGHUP, [this] { reload(); });
+  // As beanstalkd: producers go elsewhere, workers empty the tubes.
+  loop_.on_signal(SIGUSR1, [this] {
+    if (beanstalk_door_) beanstalk_door_->drain();
+  });
   WEIR_TRY(engine_.start());
   WEIR_TRY(put_configured_queues());
   WEIR_TRY(ensure_first_token());
@@ -192,8 +198,10 @@ Result<std::string> Server::open_beanstalk() {
   }
   beanstalk_door_ = std::make_unique<doors::BeanstalkDoor>(
       engine_, clock_,
-      doors::BeanstalkDoorOptions{.job_bytes_max =
-                                      static_cast<std::size_t>(doors.beanstalk_job_max_bytes)});
+      doors::BeanstalkDoorOptions{
+          .job_bytes_max = static_cast<std::size_t>(doors.beanstalk_job_max_bytes),
+          .instance = secure_random_u64(),
+          .facts = process_facts});
   beanstalk_ = std::make_unique<net::StreamServer>(loop_, *beanstalk_door_);
   return beanstalk_->listen(doors.beanstalk);
 }

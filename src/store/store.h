@@ -89,6 +89,7 @@ struct IdRange {
 struct QueueStats {
   core::QueueCounts counts;
   WallTime oldest_pending_since;  // none when nothing is pending
+  std::uint64_t urgent = 0;       // pending jobs with a priority below kUrgentBelow
 };
 
 // For metrics and /v1/info; counts of the store's own work since start. Value.

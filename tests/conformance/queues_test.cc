@@ -106,7 +106,9 @@ TEST_F(QueuesTest, counts_equal_a_recount) {
   std::vector<core::Job> jobs;
   for (int step = 0; step < 600; ++step) {
     if (jobs.empty() || prng.one_in(3)) {
-      jobs.push_back(add(JobBuilder(queues[prng.up_to(1)].id)));
+      // Some are urgent, some not, one stands right at the border.
+      const auto priority = static_cast<std::int32_t>(core::kUrgentBelow - 2 + prng.between(0, 3));
+      jobs.push_back(add(JobBuilder(queues[prng.up_to(1)].id).priority(priority)));
       continue;
     }
     const std::size_t at = prng.up_to(jobs.size() - 1);
@@ -124,10 +126,13 @@ TEST_F(QueuesTest, counts_equal_a_recount) {
     if (step % 20 != 0) continue;
     for (const core::Queue& queue : queues) {
       core::QueueCounts recount;
+      std::uint64_t urgent = 0;
       for (const core::Job& one : walk({.queue = queue.id})) {
         ++recount.by_state[static_cast<std::size_t>(one.state)];
+        if (one.state == JobState::pending && one.priority < core::kUrgentBelow) ++urgent;
       }
       ASSERT_EQ(counts(queue.id), recount) << "step " << step << ", WEIR_SEED=" << seed;
+      ASSERT_EQ(store().queue_stats(queue.id)->urgent, urgent) << "WEIR_SEED=" << seed;
     }
   }
 }

@@ -123,6 +123,9 @@ std::string queue_difference(store::Store& model, store::Store& other) {
       return fmt::format("queue {} has {} {} jobs against {}", queue.id.value, x->counts.of(state),
                          core::to_string(state), y->counts.of(state));
     }
+    if (x->urgent != y->urgent) {
+      return fmt::format("queue {}: {} urgent jobs, other {}", queue.name, x->urgent, y->urgent);
+    }
     if (x->oldest_pending_since != y->oldest_pending_since) {
       return fmt::format("queue {} waits since {} against {}", queue.id.value,
                          x->oldest_pending_since.ms, y->oldest_pending_since.ms);

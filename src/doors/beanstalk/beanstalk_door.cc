@@ -19,7 +19,7 @@ void BeanstalkDoor::Impl::answered(std::size_t bytes) {
 
 BeanstalkDoor::BeanstalkDoor(engine::Engine& engine, const Clock& clock,
                              BeanstalkDoorOptions options)
-    : impl_(std::make_unique<Impl>(engine, clock, options)) {}
+    : impl_(std::make_unique<Impl>(engine, clock, std::move(options))) {}
 BeanstalkDoor::~BeanstalkDoor() = default;
 
 std::shared_ptr<StreamSession> BeanstalkDoor::open(StreamPeer peer) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,9 +16,21 @@
 
 namespace weir::doors {
 
+// What `stats` says of the process. Value.
+struct ProcessFacts {
+  std::int64_t pid = 0;
+  std::int64_t user_us = 0;    // processor time
+  std::int64_t system_us = 0;  // and that of the kernel
+  std::string hostname;
+  std::string os;
+  std::string platform;
+};
+
 // Value. What the wiring tells the door.
 struct BeanstalkDoorOptions {
   std::size_t job_bytes_max = 65'535;  // larger ones get JOB_TOO_BIG
+  std::uint64_t instance = 0;          // a random number of this start
+  std::function<ProcessFacts()> facts;
 };
 
 // Thread: I/O. Engine and clock must outlive the door; the door must outlive the engine's last

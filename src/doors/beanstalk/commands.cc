@@ -49,12 +49,21 @@ void Session::run(const Command& command) {
     case Verb::list_tube_used:
       append_name(begin_reply(), Reply::using_tube, used_->name);
       return end_reply();
+    case Verb::reserve_job:
+      note_worker();
+      return submit(Verb::reserve_job,
+                    core::Claim{.job = core::JobId{command.id},
+                                .worker_id = worker_,
+                                .owner = core::OwnerKind::connection,
+                                .connection = connection_,
+                                .is_by_id = true},
+                    command.id);
     case Verb::list_tubes_watched:
       return list_watched();
-    case Verb::put:
-    case Verb::reserve_job:
     case Verb::kick:
+      return kick(command.number);
     case Verb::kick_job:
+      return kick_job(command.id);
     case Verb::peek:
     case Verb::peek_ready:
     case Verb::peek_delayed:
@@ -64,9 +73,11 @@ void Session::run(const Command& command) {
     case Verb::stats_tube:
     case Verb::list_tubes:
     case Verb::pause_tube:
+      return look(command);
+    case Verb::put:
     case Verb::quit:
     case Verb::unknown:
-      return answer_now(Reply::unknown_command);
+      break;
   }
 }
 
@@ -99,8 +110,11 @@ void Session::answered(std::uint64_t sequence, core::Answer got) {
   if (each.verb == Verb::delete_job && error != nullptr && error->code == ErrorCode::lease_lost) {
     // Its lease has run out: it is a job like any other, which may be deleted while nobody holds
     // it.
-    return resubmit(sequence, core::Erase{.job = core::JobId{each.number}});
+    return resubmit(sequence, core::Erase{.job = core::JobId{each.number}, .is_by_client = true});
   }
+  if (auto* claimed = std::get_if<core::Claimed>(&got.outcome))
+    return claimed_by_id(sequence, *claimed);
+  if (each.verb == Verb::reserve_job) each.number = 0;  // carries no job
   if (is_gone_) {
     each.is_answered = true;
     return forget_if_over();
@@ -150,7 +164,7 @@ void Session::delete_job(std::uint64_t id) {
     held_.erase(id);
     return submit(Verb::delete_job, core::Ack{.job = job, .token = token}, id);
   }
-  submit(Verb::delete_job, core::Erase{.job = job}, id);
+  submit(Verb::delete_job, core::Erase{.job = job, .is_by_client = true}, id);
 }
 
 void Session::with_held(const Command& command) {
@@ -178,6 +192,19 @@ void Session::with_held(const Command& command) {
                        .delay_ms = command.delay_s * kMsPerSecond,
                        .placement = placement},
          command.id);
+}
+
+void Session::kick_job(std::uint64_t id) {
+  core::Kick one{.jobs = {core::JobId{id}}, .subject = "job " + std::to_string(id)};
+  submit(Verb::kick_job, std::move(one), id);
+}
+
+void Session::note_producer() {
+  if (!std::exchange(is_producer_, true)) ++door_.producers;
+}
+
+void Session::note_worker() {
+  if (!std::exchange(is_worker_, true)) ++door_.workers;
 }
 
 // ---- tubes ----

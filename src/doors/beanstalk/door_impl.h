@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "doors/beanstalk/beanstalk_door.h"
@@ -21,7 +22,7 @@ class Session;
 // One thread. Lives as long as the door.
 struct BeanstalkDoor::Impl {
   Impl(engine::Engine& engine_, const Clock& clock_, BeanstalkDoorOptions options_)
-      : engine(engine_), clock(clock_), options(options_) {}
+      : engine(engine_), clock(clock_), options(std::move(options_)), started_ms(clock.boot_ms()) {}
 
   // Commands that the engine has in hand, over all connections: beyond these nothing more is
   // parsed, so that its mailbox always has room for other doors.
@@ -48,6 +49,8 @@ struct BeanstalkDoor::Impl {
   std::size_t in_hand_bytes = 0;
   bool is_draining = false;
   std::array<std::uint64_t, beanstalk::kVerbCount> verb_counts{};
+  std::size_t connections = 0, producers = 0, workers = 0, waiting = 0;  // now
+  const std::int64_t started_ms;
 };
 
 }  // namespace weir::doors

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "doors/beanstalk/map.h"
 #include "doors/beanstalk/session.h"
 
 namespace weir::doors::beanstalk {
@@ -20,6 +21,7 @@ constexpr std::int64_t kForEverMs = 365 * kMsPerDay;
 }  // namespace
 
 void Session::reserve(std::int64_t timeout_ms) {
+  note_worker();
   // One verb for both: what carries a job is told by it.
   waiting_.push_back({.sequence = add_slot(Verb::reserve), .timeout_ms = timeout_ms});
   count_waiting();
@@ -31,6 +33,7 @@ void Session::count_waiting() {
   const bool is_waiting = !waiting_.empty() && !is_gone_;
   if (is_waiting == is_counted_waiting_) return;
   is_counted_waiting_ = is_waiting;
+  door_.waiting += is_waiting ? 1 : ~std::size_t{0};
   for (Tube* tube : watched_) tube->waiting_count += is_waiting ? 1U : ~0U;
 }
 
@@ -105,6 +108,21 @@ void Session::hold(const core::Claimed& claimed) {
     held.deadline_ms = saturating_add(door_.clock.boot_ms(), held.lease_ms);
   }
   held_.put(held);
+}
+
+void Session::claimed_by_id(std::uint64_t sequence, const core::Claimed& claimed) {
+  const Result<core::JobBody> body = is_gone_ ? Result<core::JobBody>(failure(ErrorCode::gone, ""))
+                                              : door_.engine.job_body(claimed.job.id);
+  if (!body) {
+    door_.engine.abandon(claimed.job.id, claimed.token, door_.principal,
+                         engine::Engine::LeaseEnd::undelivered);
+    slot(sequence).number = 0;
+    answer(sequence, reply_of(body.error().code));
+    return forget_if_over();
+  }
+  hold(claimed);
+  append_job(begin_answer(sequence), Reply::reserved, claimed.job.id.value, body->payload);
+  end_answer(sequence);
 }
 
 // The wait of the first reserve is over.

@@ -20,6 +20,7 @@ Session::Session(BeanstalkDoor::Impl& door, StreamPeer peer, std::uint64_t conne
       peer_(std::move(peer)),
       connection_(connection),
       worker_("beanstalk-" + std::to_string(connection)) {
+  ++door_.connections;
   used_ = &door_.tubes.use(kDefaultTube);
   watched_.push_back(&door_.tubes.watch(kDefaultTube));
 }
@@ -29,7 +30,7 @@ Session::~Session() = default;
 // ---- input ----
 
 bool Session::wants_input() const {
-  if (is_closing_ || is_starved_ || slots_.size() >= kPendingMax) return false;
+  if (is_closing_ || is_starved_ || has_exclusive_ || slots_.size() >= kPendingMax) return false;
   switch (blocked_by_) {
     case Waits::nothing:
       return true;
@@ -109,6 +110,7 @@ std::size_t Session::take_line(std::string_view bytes) {
     return end.bytes;
   }
   ++door_.verb_counts[static_cast<std::size_t>(Verb::put)];
+  note_producer();
   const std::uint64_t size = std::uint64_t{command.body_bytes} + kCrlfBytes;
   if (command.body_bytes > door_.options.job_bytes_max) {
     reading_ = Reading::skipped_body;
@@ -245,7 +247,8 @@ void Session::gone() {
     give_back(transit.id, engine::Engine::LeaseEnd::undelivered);
   }
   for (const Slot& each : slots_) {
-    const bool carries_job = each.is_answered && each.number != 0 && each.verb == Verb::reserve;
+    const bool carries_job = each.is_answered && each.number != 0 &&
+                             (each.verb == Verb::reserve || each.verb == Verb::reserve_job);
     if (carries_job) give_back(each.number, engine::Engine::LeaseEnd::undelivered);
   }
   held_.for_each([this](const HeldJob& job) {
@@ -253,10 +256,14 @@ void Session::gone() {
                          engine::Engine::LeaseEnd::connection_ended);
   });
   held_.clear();
+  waiting_.clear();
+  count_waiting();
+  --door_.connections;
+  if (is_producer_) --door_.producers;
+  if (is_worker_) --door_.workers;
   door_.tubes.stop_using(*used_);
   for (Tube* tube : watched_) door_.tubes.stop_watching(*tube);
   watched_.clear();
-  waiting_.clear();
   forget_if_over();
 }
 

@@ -93,6 +93,18 @@ class Session final : public StreamSession, public std::enable_shared_from_this<
   void watch(std::string_view name);
   void ignore(std::string_view name);
   void list_watched();
+  void kick_job(std::uint64_t id);
+  void note_producer();
+  void note_worker();
+
+  // queries.cc: verbs that look, and those for operators
+  void look(const Command& command);
+  void look_now(std::uint64_t sequence, const Command& command);
+  void answer_text(std::uint64_t sequence, const std::string& text);
+  void peek(std::uint64_t sequence, core::JobId id);
+  void peek_first(std::uint64_t sequence, std::uint32_t states, engine::JobOrder order);
+  void kick(std::uint64_t count);
+  void kicked(std::uint64_t sequence, const core::Answer& got);
   std::int64_t tube_lease_ms();
 
   // reserves.cc: demands and deliveries
@@ -102,6 +114,7 @@ class Session final : public StreamSession, public std::enable_shared_from_this<
   void delivered(Result<std::vector<engine::Delivery>> got);
   void deliver(engine::Delivery& delivery);
   void hold(const core::Claimed& claimed);
+  void claimed_by_id(std::uint64_t sequence, const core::Claimed& claimed);
   void nothing_came();
   void end_reserves(Reply reply);
   void count_waiting();
@@ -120,6 +133,7 @@ class Session final : public StreamSession, public std::enable_shared_from_this<
   bool ends_in_cr_ = false;  // a skipped line
   Waits blocked_by_ = Waits::nothing;
   bool is_starved_ = false;
+  bool has_exclusive_ = false;  // a command in hand that lets no other go on
   bool has_read_end_ = false;
   bool is_closing_ = false;  // quit, or the server stops: nothing more is read
   bool is_gone_ = false;
@@ -144,6 +158,8 @@ class Session final : public StreamSession, public std::enable_shared_from_this<
   engine::DemandId demand_ = 0;
   bool has_demand_ = false;
   bool is_counted_waiting_ = false;
+  bool is_producer_ = false;
+  bool is_worker_ = false;
   std::uint64_t queues_version_ = 0;  // of tube_lease_ms_
   std::int64_t tube_lease_ms_ = 0;
 };

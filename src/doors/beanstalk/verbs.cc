@@ -27,7 +27,7 @@ const std::array<VerbInfo, kVerbCount> kVerbs = {{
     {Verb::list_tubes, "list-tubes", Form::none, Waits::all},
     {Verb::list_tube_used, "list-tube-used", Form::none, Waits::reserves},
     {Verb::list_tubes_watched, "list-tubes-watched", Form::none, Waits::reserves},
-    {Verb::pause_tube, "pause-tube ", Form::pause, Waits::all},
+    {Verb::pause_tube, "pause-tube", Form::pause, Waits::all},
     {Verb::quit, "quit", Form::none, Waits::reserves},
     {Verb::unknown, "", Form::none, Waits::reserves},
 }};

@@ -100,6 +100,7 @@ void Index::attach(std::uint32_t slot) {
   if (ttl_of(job) != 0) ++ttl_count_;
   if (job.job_state() == core::JobState::pending) {
     QueueState& state = queue_state(job.queue);
+    if (job.priority < core::kUrgentBelow) ++state.urgent;
     state.since.put(hot_, slot, state.counts.of(core::JobState::pending));
     const Extra* extra = extra_of(job);
     if (extra != nullptr && extra->group != 0) {
@@ -117,6 +118,7 @@ void Index::detach(std::uint32_t slot) {
   count(job.queue, job.job_state(), -1);
   if (ttl_of(job) != 0) --ttl_count_;
   if (job.job_state() != core::JobState::pending) return;
+  if (job.priority < core::kUrgentBelow) --queue_state(job.queue).urgent;
   const Extra* extra = extra_of(job);
   if (extra != nullptr && extra->group != 0) {
     group_remove(slot, extra->group);

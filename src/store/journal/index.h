@@ -113,6 +113,7 @@ class Index {
   const core::Queue* queue(core::QueueId id) const;
   const core::Queue* queue(std::uint32_t namespace_id, std::string_view name) const;
   core::QueueCounts counts(core::QueueId id) const;
+  std::uint64_t urgent(core::QueueId id) const;
   std::optional<core::UniqueKey> unique_key(core::QueueId queue, std::string_view key) const;
   std::optional<core::GroupLock> group_lock(core::QueueId queue, std::string_view group) const;
   const core::IdempotencyEntry* idempotency(const Hash128& scope) const;
@@ -187,7 +188,8 @@ class Index {
     bool exists = false;
     core::Queue queue;
     core::QueueCounts counts;
-    std::vector<Lane> lanes;  // by (class, kind number)
+    std::uint64_t urgent = 0;  // pending jobs below kUrgentBelow
+    std::vector<Lane> lanes;   // by (class, kind number)
     PendingSince since;
     std::array<std::deque<EndedRef>, 3> ended;  // each by (ended_at, id), with stale entries
     std::int64_t retention_at = 0;              // 0: nothing to retain

@@ -76,6 +76,11 @@ const core::Queue* Index::queue(std::uint32_t namespace_id, std::string_view nam
   return at == queue_names_.end() ? nullptr : queue(core::QueueId{at->second});
 }
 
+std::uint64_t Index::urgent(core::QueueId id) const {
+  const QueueState* state = find_queue_state(id.value);
+  return state == nullptr ? 0 : state->urgent;
+}
+
 core::QueueCounts Index::counts(core::QueueId id) const {
   const QueueState* state = find_queue_state(id.value);
   return state == nullptr ? core::QueueCounts{} : state->counts;

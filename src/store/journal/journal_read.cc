@@ -363,7 +363,8 @@ Result<QueueStats> JournalStore::queue_stats(core::QueueId id) {
     return failure(ErrorCode::not_found, fmt::format("queue {} is not there", id.value));
   }
   return QueueStats{.counts = index_->counts(id),
-                    .oldest_pending_since = index_->oldest_pending_since(id)};
+                    .oldest_pending_since = index_->oldest_pending_since(id),
+                    .urgent = index_->urgent(id)};
 }
 
 }  // namespace weir::store::journal

@@ -78,6 +78,7 @@ void Index::add(const core::Job& job) {
   if (core::is_ended(job.state)) add_ended(job);
   if (job.state != core::JobState::pending) return;
   pending_since_[job.queue].insert(waiting_since(job));
+  if (job.priority < core::kUrgentBelow) ++urgent_[job.queue];
   const Place place = place_of(job);
   if (job.group.empty()) {
     enter_lane(place);
@@ -98,6 +99,7 @@ void Index::remove(const core::Job& job) {
   std::multiset<WallTime>& since = pending_since_[job.queue];
   since.erase(since.find(waiting_since(job)));
   if (since.empty()) pending_since_.erase(job.queue);
+  if (job.priority < core::kUrgentBelow && --urgent_[job.queue] == 0) urgent_.erase(job.queue);
   if (job.group.empty()) {
     leave_lane(place_of(job));
   } else {
@@ -167,6 +169,11 @@ core::QueueCounts Index::counts(core::QueueId queue) const {
 WallTime Index::oldest_pending_since(core::QueueId queue) const {
   const auto* since = find_in(pending_since_, queue);
   return since != nullptr ? *since->begin() : WallTime::none();
+}
+
+std::uint64_t Index::urgent(core::QueueId queue) const {
+  const std::uint64_t* urgent = find_in(urgent_, queue);
+  return urgent != nullptr ? *urgent : 0;
 }
 
 void Index::collect_retention(const Tables& tables, StoreTime now, std::size_t limit,

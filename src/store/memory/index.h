@@ -70,6 +70,7 @@ class Index {
 
   core::QueueCounts counts(core::QueueId queue) const;
   WallTime oldest_pending_since(core::QueueId queue) const;
+  std::uint64_t urgent(core::QueueId queue) const;
   const std::map<core::LaneKey, std::set<core::LaneOrder>>& lanes() const { return lanes_; }
 
   // The most overdue first.
@@ -93,6 +94,7 @@ class Index {
 
   std::map<core::QueueId, core::QueueCounts> counts_;
   std::map<core::QueueId, std::multiset<WallTime>> pending_since_;
+  std::map<core::QueueId, std::uint64_t> urgent_;
   std::map<core::LaneKey, std::set<core::LaneOrder>> lanes_;
   std::map<KeyInQueue, Group> groups_;
   std::set<TimedDue> wall_dues_;

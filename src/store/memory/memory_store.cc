@@ -308,7 +308,8 @@ Result<QueueStats> MemoryStore::queue_stats(core::QueueId id) {
     return failure(ErrorCode::not_found, "queue " + std::to_string(id.value) + " is not there");
   }
   return QueueStats{.counts = index_.counts(id),
-                    .oldest_pending_since = index_.oldest_pending_since(id)};
+                    .oldest_pending_since = index_.oldest_pending_since(id),
+                    .urgent = index_.urgent(id)};
 }
 
 StoreStats MemoryStore::stats() const {
