@@ -2,7 +2,7 @@
 // Drives the engine with the journal store in process: no sockets, no JSON. What is left is rules,
 // index, log and sync.
 //
-//   engine_load DIR WAITING JOBS IN_FLIGHT PAYLOAD_BYTES
+//   engine_load DIR WAITING JOBS IN_FLIGHT PAYLOAD_BYTES [COMPLETED_MAX]
 //
 // Fills the queue with WAITING jobs, then runs JOBS whole life cycles (enqueue, claim, ack),
 // IN_FLIGHT at a time, with durability sync. Then closes and opens the store again and measures the
@@ -54,6 +54,7 @@ struct Options {
   std::uint64_t jobs = 0;
   std::uint32_t in_flight = 1;
   std::size_t payload_bytes = 100;
+  std::uint64_t completed_max = core::kCompletedPerQueueMax;
 };
 
 // The server's inside: a store and an engine over it.
@@ -79,6 +80,13 @@ class Load {
   Load(Options options, const Clock& clock)
       : options_(std::move(options)), clock_(clock), server_(options_, clock) {
     job_.body.payload = '"' + std::string(options_.payload_bytes - 2, 'x') + '"';
+  }
+
+  void set_up() {
+    core::PutQueue put{.queue = "bench", .patch = {}, .replace = false};
+    put.patch.completed_max = options_.completed_max;
+    submit(std::move(put), [](const core::Answer&) {});
+    server_.turn();
   }
 
   void fill() {
@@ -139,8 +147,7 @@ void Load::start_one() {
 void Load::take_deliveries(std::vector<engine::Delivery> deliveries) {
   has_demand_ = false;
   for (const engine::Delivery& delivery : deliveries) {
-    core::Ack ack{
-        .job = delivery.claimed.job.id, .token = delivery.claimed.token, .result = std::nullopt};
+    core::Ack ack{.job = delivery.job.id, .token = delivery.claimed.token, .result = std::nullopt};
     submit(std::move(ack), [this](const core::Answer& answer) {
       const auto* moved = std::get_if<core::Moved>(&answer.outcome);
       if (moved == nullptr || moved->state != core::JobState::completed) die("an ack was refused");
@@ -152,6 +159,7 @@ void Load::take_deliveries(std::vector<engine::Delivery> deliveries) {
 
 std::string Load::run() {
   const double rss_empty = rss_mib();
+  set_up();
   fill();
   const double rss_full = rss_mib();
   const std::uint64_t bytes_before = server_.store->stats().bytes_written;
@@ -213,8 +221,9 @@ std::string Load::run() {
 }  // namespace weir::bench
 
 int main(int count, char** arguments) {
-  if (count != 6) {
-    std::fprintf(stderr, "usage: engine_load DIR WAITING JOBS IN_FLIGHT PAYLOAD_BYTES\n");
+  if (count != 6 && count != 7) {
+    std::fprintf(stderr,
+                 "usage: engine_load DIR WAITING JOBS IN_FLIGHT PAYLOAD_BYTES [COMPLETED_MAX]\n");
     return 2;
   }
   weir::bench::Options options;
@@ -223,6 +232,7 @@ int main(int count, char** arguments) {
   options.jobs = std::strtoull(arguments[3], nullptr, 10);
   options.in_flight = static_cast<std::uint32_t>(std::strtoul(arguments[4], nullptr, 10));
   options.payload_bytes = std::max<std::size_t>(2, std::strtoul(arguments[5], nullptr, 10));
+  if (count == 7) options.completed_max = std::strtoull(arguments[6], nullptr, 10);
   const weir::SystemClock clock;
   std::printf("%s\n", weir::bench::Load(options, clock).run().c_str());
   return 0;

@@ -19,11 +19,12 @@ class ByteWriter {
   void u32(std::uint32_t v) { out_.append(reinterpret_cast<const char*>(&v), sizeof v); }
   void u64(std::uint64_t v) { out_.append(reinterpret_cast<const char*>(&v), sizeof v); }
   void varint(std::uint64_t v) {
-    while (v >= 0x80) {
-      u8(static_cast<std::uint8_t>(v | 0x80));
-      v >>= 7;
-    }
-    u8(static_cast<std::uint8_t>(v));
+    if (v < 0x80) return u8(static_cast<std::uint8_t>(v));
+    char bytes[10];
+    std::size_t size = 0;
+    for (; v >= 0x80; v >>= 7) bytes[size++] = static_cast<char>(v | 0x80);
+    bytes[size++] = static_cast<char>(v);
+    out_.append(bytes, size);
   }
   // Zigzag, so that small negative numbers are short too.
   void svarint(std::int64_t v) {
@@ -36,6 +37,33 @@ class ByteWriter {
 
  private:
   std::string& out_;
+};
+
+// The same into memory that the caller has made large enough: for records of which many are
+// written. A varint has at most 10 bytes, a text at most 10 more than it is long.
+class SpanWriter {
+ public:
+  explicit SpanWriter(char* at) : at_(at) {}
+  char* at() const { return at_; }
+  void u8(std::uint8_t v) { *at_++ = static_cast<char>(v); }
+  void varint(std::uint64_t v) {
+    for (; v >= 0x80; v >>= 7) u8(static_cast<std::uint8_t>(v | 0x80));
+    u8(static_cast<std::uint8_t>(v));
+  }
+  void svarint(std::int64_t v) {
+    varint((static_cast<std::uint64_t>(v) << 1) ^ static_cast<std::uint64_t>(v >> 63));
+  }
+  void text(std::string_view v) {
+    varint(v.size());
+    raw(v);
+  }
+  void raw(std::string_view v) {
+    if (!v.empty()) std::memcpy(at_, v.data(), v.size());
+    at_ += v.size();
+  }
+
+ private:
+  char* at_;
 };
 
 class ByteReader {

@@ -25,9 +25,10 @@ struct Enqueued {
   bool operator==(const Enqueued&) const = default;
 };
 
-// A granted lease; the body is read from the store when it is handed out.
+// A granted lease. The job as it is now is in the ChangeSet; the body is read from the store when
+// it is handed out.
 struct Claimed {
-  Job job;
+  JobId job;
   LeaseToken token;
   std::uint64_t fence = 0;
   std::uint32_t max_attempts = 0;
@@ -45,7 +46,7 @@ struct Moved {
   JobState state = JobState::pending;
   std::int64_t retry_after_ms = 0;  // failed: until the next attempt
   WallTime run_at;                  // scheduled (snooze, release with delay)
-  std::string reason;               // dead: why
+  RareText reason;                  // dead: why
   std::uint64_t version = 0;
   bool operator==(const Moved&) const = default;
 };

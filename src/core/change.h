@@ -108,6 +108,23 @@ struct ChangeSet {
       false;  // claims, acks, fails, releases, retention: go on while the store is full
   Answer answer;
 
+  // As new, but keeps the memory of the lists.
+  void clear() {
+    jobs.clear();
+    unique_keys.clear();
+    group_locks.clear();
+    queues.clear();
+    idempotency.clear();
+    tokens.clear();
+    audit.clear();
+    events.clear();
+    commit_class = CommitClass::none;
+    may_use_reserve = false;
+    answer.outcome.emplace<Nothing>();
+    answer.durable = true;
+    answer.replayed = false;
+  }
+
   bool is_empty() const {
     return jobs.empty() && unique_keys.empty() && group_locks.empty() && queues.empty() &&
            idempotency.empty() && tokens.empty() && audit.empty();

@@ -18,7 +18,11 @@ struct Overloaded : F... {
 };
 
 void read_queue_name(const Request& request, const std::string& name, ReadSet& out) {
-  out.queue_names.push_back({.namespace_id = request.principal.namespace_id, .name = name});
+  const std::uint32_t namespace_id = request.principal.namespace_id;
+  // Most of a turn is about few queues.
+  const QueueName* last = out.queue_names.empty() ? nullptr : &out.queue_names.back();
+  if (last != nullptr && last->name == name && last->namespace_id == namespace_id) return;
+  out.queue_names.push_back({.namespace_id = namespace_id, .name = name});
 }
 
 struct Reader {
@@ -112,12 +116,11 @@ bool is_kept(const Outcome& outcome) {
   return status < 500 && status != 429;
 }
 
-ChangeSet decide_fresh(const View& view, const Request& request, Context& context) {
-  ChangeSet out;
+void decide_fresh(const View& view, const Request& request, Context& context, ChangeSet& out) {
   Deciding d{.view = view, .principal = request.principal, .context = context, .out = out};
   Decided decided = dispatch(d, request.command);
   if (!decided) {
-    out = ChangeSet{};
+    out.clear();
     out.answer.outcome = std::move(decided).error();
   } else {
     out.answer.outcome = *std::move(decided);
@@ -129,32 +132,31 @@ ChangeSet decide_fresh(const View& view, const Request& request, Context& contex
     WEIR_ASSERT(out.commit_class != CommitClass::none, request.command.index());
     out.may_use_reserve = may_use_reserve(request.command);
   }
-  return out;
 }
 
-ChangeSet answer_only(Answer answer) {
-  ChangeSet out;
+void answer_only(Answer answer, ChangeSet& out) {
+  out.clear();
   out.answer = std::move(answer);
-  return out;
 }
 
-ChangeSet refuse(ErrorCode code, std::string detail) {
-  return answer_only({.outcome = Error{.code = code, .detail = std::move(detail)}});
+void refuse(ErrorCode code, std::string detail, ChangeSet& out) {
+  answer_only({.outcome = Error{.code = code, .detail = std::move(detail)}}, out);
 }
 
-ChangeSet repeat_answer(const View& view, const IdempotencyRef& key,
-                        const IdempotencyEntry& entry) {
+void repeat_answer(const View& view, const IdempotencyRef& key, const IdempotencyEntry& entry,
+                   ChangeSet& out) {
   if (entry.request != key.request) {
     return refuse(ErrorCode::idempotency_mismatch,
-                  "this Idempotency-Key was used with another request");
+                  "this Idempotency-Key was used with another request", out);
   }
   if (view.is_idempotency_of_turn(key.scope)) {
-    return refuse(ErrorCode::conflict, "the first request with this Idempotency-Key still runs");
+    return refuse(ErrorCode::conflict, "the first request with this Idempotency-Key still runs",
+                  out);
   }
   Result<Answer> stored = decode_answer(entry.answer);
-  if (!stored) return answer_only({.outcome = std::move(stored).error()});
+  if (!stored) return answer_only({.outcome = std::move(stored).error()}, out);
   stored->replayed = true;
-  return answer_only(*std::move(stored));
+  answer_only(*std::move(stored), out);
 }
 
 void remember_answer(const IdempotencyRef& key, Context& context, const Command& command,
@@ -163,8 +165,7 @@ void remember_answer(const IdempotencyRef& key, Context& context, const Command&
   // Not reachable with the bounds on what a request may hold; a store must never get an entry of
   // any size.
   if (answer.size() > kStoredAnswerBytesMax) {
-    out = refuse(ErrorCode::too_large, "the answer is too large to be kept for its key");
-    return;
+    return refuse(ErrorCode::too_large, "the answer is too large to be kept for its key", out);
   }
   out.idempotency.push_back({.after = {.scope = key.scope,
                                        .request = key.request,
@@ -183,18 +184,24 @@ void reads(const Request& request, ReadSet& out) {
   if (request.idempotency) out.idempotency.push_back(request.idempotency->scope);
 }
 
-ChangeSet decide(const View& view, const Request& request, Context& context) {
-  if (!request.idempotency) return decide_fresh(view, request, context);
+void decide(const View& view, const Request& request, Context& context, ChangeSet& out) {
+  out.clear();
+  if (!request.idempotency) return decide_fresh(view, request, context, out);
   // An entry counts until it is forgotten, which is at most a tick after its time: a store refuses
   // to write over one.
   const IdempotencyRef& key = *request.idempotency;
   const IdempotencyEntry* entry = view.idempotency(key.scope);
-  if (entry != nullptr) return repeat_answer(view, key, *entry);
-  ChangeSet out = decide_fresh(view, request, context);
+  if (entry != nullptr) return repeat_answer(view, key, *entry, out);
+  decide_fresh(view, request, context, out);
   const bool is_claim = std::holds_alternative<Claim>(request.command);
   if (!is_claim && is_kept(out.answer.outcome)) {
     remember_answer(key, context, request.command, out);
   }
+}
+
+ChangeSet decide(const View& view, const Request& request, Context& context) {
+  ChangeSet out;
+  decide(view, request, context, out);
   return out;
 }
 

@@ -53,7 +53,9 @@ void reads(const Request& request, ReadSet& out);
 // Decides. Requires: everything of reads(request) was loaded into `view`. Never fails: refusals are
 // in the answer. The idempotency entry of the request, if it has a key, is part of the ChangeSet; a
 // repeat gets the stored answer (decode by the codec given in `decode_answer`), another body
-// idempotency_mismatch, one still in this turn conflict.
+// idempotency_mismatch, one still in this turn conflict. `out` may be an old one: it is cleared
+// and its memory used again.
+void decide(const View& view, const Request& request, Context& context, ChangeSet& out);
 ChangeSet decide(const View& view, const Request& request, Context& context);
 
 // Binary form of an answer for idempotency entries. Implemented in core/key/answer_codec.cc

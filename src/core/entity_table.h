@@ -26,6 +26,8 @@ class EntityTable {
   struct Slot {
     Key key{};
     Value value{};
+    const Value* over =
+        nullptr;                // shown instead of `value`: what a command of this turn made of it
     bool is_known = false;      // false: must be loaded
     bool is_present = false;    // known: there or absent
     bool is_laid_over = false;  // changed by a command of this turn
@@ -55,6 +57,7 @@ class EntityTable {
     Slot& slot = slots_[used_++];
     write(slot.key);
     slot.hash = hash;
+    slot.over = nullptr;
     slot.is_known = slot.is_present = slot.is_laid_over = false;
     insert(slot, used_);
     return slot;

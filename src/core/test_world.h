@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ class World {
   }
   ChangeSet run(const Request& request) {
     view.clear();
+    laid_over_.clear();
     return run_in_turn(request);
   }
   // Decides over the view as it is, as a later command of the same turn.
@@ -55,7 +57,7 @@ class World {
     check_guards(change_set);
     apply(change_set);
     check_counts_of_view(change_set);
-    view.apply(change_set);
+    view.apply(laid_over_.emplace_back(change_set));
     check_invariants();
     return change_set;
   }
@@ -326,6 +328,7 @@ class World {
   }
 
   std::map<JobId, bool> seen_;
+  std::deque<ChangeSet> laid_over_;  // the view looks into them
 };
 
 }  // namespace weir::core

@@ -61,6 +61,7 @@ void put(Slot& slot, const Value* value) {
   slot.is_known = true;
   slot.is_present = value != nullptr;
   slot.is_laid_over = false;
+  slot.over = nullptr;
   if (value != nullptr) slot.value = *value;
 }
 
@@ -69,7 +70,7 @@ void lay_over(Slot& slot, const Value* value) {
   slot.is_known = true;
   slot.is_present = value != nullptr;
   slot.is_laid_over = true;
-  if (value != nullptr) slot.value = *value;
+  slot.over = value;
 }
 
 template <typename Slot>
@@ -80,9 +81,10 @@ bool is_known(const Slot* slot) {
 // Requires that the entity was loaded: a decision on something that was not read would be wrong, so
 // it aborts.
 template <typename Slot>
-auto known(const Slot* slot, std::string_view what) -> decltype(&slot->value) {
+auto known(const Slot* slot, std::string_view what) -> decltype(slot->over) {
   WEIR_ASSERT(is_known(slot), "not loaded:", what);
-  return slot->is_present ? &slot->value : nullptr;
+  if (!slot->is_present) return nullptr;
+  return slot->over != nullptr ? slot->over : &slot->value;
 }
 
 constexpr std::size_t index_of(JobState state) { return static_cast<std::size_t>(state); }
@@ -122,6 +124,8 @@ struct View::Impl {
   EntityTable<std::uint64_t, Counts> counts;
   EntityTable<std::uint64_t, bool> new_queues;        // made by a command of this turn
   EntityTable<std::uint64_t, JobBody> edited_bodies;  // of this turn
+  Counts* last_counts = nullptr;
+  QueueId last_counted;
 
   auto* find_job(JobId id) const { return jobs.find(hash_of(id.value), same_as(id.value)); }
   auto* find_queue(QueueId id) const {
@@ -162,8 +166,11 @@ struct View::Impl {
     return slot.value;
   }
 
+  // Most changes of a turn are of one queue.
   void count(QueueId queue, JobState state, std::int64_t by) {
-    Counts& value = count_deltas(queue);
+    if (last_counts == nullptr || last_counted != queue) last_counts = &count_deltas(queue);
+    last_counted = queue;
+    Counts& value = *last_counts;
     value.delta[index_of(state)] += by;
     value.sum.by_state[index_of(state)] += static_cast<std::uint64_t>(by);
   }
@@ -212,9 +219,8 @@ const Job* View::job(JobId id) const { return known(impl_->find_job(id), "job");
 
 const Queue* View::queue(QueueId id) const { return known(impl_->find_queue(id), "queue"); }
 
-const Queue* View::queue(const QueueName& name) const {
-  const QueueId* id =
-      known(Impl::find_text(impl_->queue_names, name.namespace_id, name.name), "queue name");
+const Queue* View::queue(std::uint32_t namespace_id, std::string_view name) const {
+  const QueueId* id = known(Impl::find_text(impl_->queue_names, namespace_id, name), "queue name");
   return id == nullptr ? nullptr : queue(*id);
 }
 
@@ -251,13 +257,13 @@ bool View::is_idempotency_of_turn(const Hash128& scope) const {
 
 const JobBody* View::edited_body(JobId id) const {
   const auto* slot = impl_->edited_bodies.find(hash_of(id.value), same_as(id.value));
-  return is_known(slot) ? &slot->value : nullptr;
+  return is_known(slot) ? slot->over : nullptr;
 }
 
 bool View::has_job(JobId id) const { return is_known(impl_->find_job(id)); }
 bool View::has_queue(QueueId id) const { return is_known(impl_->find_queue(id)); }
-bool View::has_queue(const QueueName& name) const {
-  return is_known(Impl::find_text(impl_->queue_names, name.namespace_id, name.name));
+bool View::has_queue(std::uint32_t namespace_id, std::string_view name) const {
+  return is_known(Impl::find_text(impl_->queue_names, namespace_id, name));
 }
 bool View::has_unique_key(QueueId queue, std::string_view key) const {
   return is_known(Impl::find_text(impl_->unique_keys, queue.value, key)) || impl_->is_new(queue);
@@ -275,6 +281,14 @@ bool View::has_counts(QueueId queue) const {
 }
 
 void View::put_job(JobId id, const Job* job) { put(slot_of(impl_->jobs, id.value), job); }
+Job* View::add_job(JobId id) {
+  auto& slot = slot_of(impl_->jobs, id.value);
+  if (slot.is_known) return nullptr;
+  slot.is_known = slot.is_present = true;
+  slot.is_laid_over = false;
+  slot.over = nullptr;
+  return &slot.value;
+}
 
 void View::put_queue(const Queue& queue) {
   put(slot_of(impl_->queues, std::uint64_t{queue.id.value}), &queue);
@@ -333,6 +347,7 @@ void View::clear() {
   impl_->idempotency.clear_and_free();
   impl_->tokens.clear();
   impl_->counts.clear();
+  impl_->last_counts = nullptr;
   impl_->new_queues.clear();
   impl_->edited_bodies.clear_and_free();
 }

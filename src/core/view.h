@@ -61,7 +61,8 @@ class View {
 
   const Job* job(JobId id) const;
   const Queue* queue(QueueId id) const;
-  const Queue* queue(const QueueName& name) const;
+  const Queue* queue(const QueueName& name) const { return queue(name.namespace_id, name.name); }
+  const Queue* queue(std::uint32_t namespace_id, std::string_view name) const;
   const UniqueKey* unique_key(QueueId queue, std::string_view key) const;
   const GroupLock* group_lock(QueueId queue, std::string_view group) const;
   const IdempotencyEntry* idempotency(const Hash128& scope) const;
@@ -76,13 +77,17 @@ class View {
   // changes lie over it).
   bool has_job(JobId id) const;
   bool has_queue(QueueId id) const;
-  bool has_queue(const QueueName& name) const;
+  bool has_queue(const QueueName& name) const { return has_queue(name.namespace_id, name.name); }
+  bool has_queue(std::uint32_t namespace_id, std::string_view name) const;
   bool has_unique_key(QueueId queue, std::string_view key) const;
   bool has_group_lock(QueueId queue, std::string_view group) const;
   bool has_idempotency(const Hash128& scope) const;
   bool has_token(std::string_view id) const;
   bool has_counts(QueueId queue) const;
   void put_job(JobId id, const Job* job);
+  // The place of a job that is there, for the store to fill: what is in it is arbitrary. nullptr
+  // when the job is known already.
+  Job* add_job(JobId id);
   void put_queue(const Queue& queue);
   void put_no_queue(QueueId id);
   void put_no_queue(const QueueName& name);
@@ -92,7 +97,8 @@ class View {
   void put_token(std::string_view id, const ApiToken* token);
   void put_counts(QueueId queue, const QueueCounts& counts);
 
-  // Lays the after-images of a decided command over what was loaded.
+  // Lays the after-images of a decided command over what was loaded. They are not copied: the
+  // entities in `change_set` must stay where they are, as they are, until clear().
   void apply(const ChangeSet& change_set);
   // Forgets everything, keeps the memory.
   void clear();

@@ -43,11 +43,13 @@ TEST(ViewTest, the_first_put_wins_and_changes_lie_over_it) {
   view.put_job(first.id, &first);
   view.put_job(first.id, &second);
   EXPECT_EQ(view.job(first.id)->version, 1U);
-  view.apply(change_of(second, JobState::pending));
+  const ChangeSet changed = change_of(second, JobState::pending);
+  view.apply(changed);
   EXPECT_EQ(view.job(first.id)->version, 2U);
   view.put_job(first.id, &first);
   EXPECT_EQ(view.job(first.id)->version, 2U);
-  view.apply(change_of(second, JobState::pending, true));
+  const ChangeSet erased = change_of(second, JobState::pending, true);
+  view.apply(erased);
   EXPECT_EQ(view.job(first.id), nullptr);
 }
 
@@ -61,6 +63,20 @@ TEST(ViewTest, a_forgotten_job_is_loaded_afresh) {
   const Job fresh = job_of(1, 7);
   view.put_job(job.id, &fresh);
   EXPECT_EQ(view.job(job.id)->version, 7U);
+}
+
+TEST(ViewTest, a_job_can_be_filled_in_its_place) {
+  View view;
+  for (const std::uint64_t version : {3U, 4U}) {
+    Job* place = view.add_job(JobId{1});
+    ASSERT_NE(place, nullptr);
+    *place = job_of(1, version);
+    EXPECT_EQ(view.add_job(JobId{1}), nullptr);
+    EXPECT_TRUE(view.has_job(JobId{1}));
+    EXPECT_EQ(view.job(JobId{1})->version, version);
+    view.clear();
+    EXPECT_FALSE(view.has_job(JobId{1}));
+  }
 }
 
 TEST(ViewTest, a_queue_is_found_by_id_and_by_namespace_and_name) {
@@ -88,7 +104,8 @@ TEST(ViewTest, counts_are_the_stores_plus_the_changes_in_either_order) {
   for (const bool put_first : {true, false}) {
     View view;
     if (put_first) view.put_counts(QueueId{1}, stored);
-    view.apply(change_of(after, JobState::pending));
+    const ChangeSet ended = change_of(after, JobState::pending);
+    view.apply(ended);
     EXPECT_EQ(view.has_counts(QueueId{1}), put_first);
     if (!put_first) view.put_counts(QueueId{1}, stored);
     EXPECT_EQ(view.counts(QueueId{1}).of(JobState::pending), 4U);

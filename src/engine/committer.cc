@@ -14,6 +14,8 @@ namespace weir::engine {
 namespace {
 
 constexpr int kTriesMax = 4;
+constexpr std::size_t kChangesKept = 1024;
+constexpr std::size_t kJobsKept = 8;
 constexpr std::int64_t kRetryAfterMs = 1000;
 
 // True for errors after which the store takes nothing more.
@@ -30,22 +32,33 @@ void answer_error(Work& work, ErrorCode code, std::string detail, std::int64_t r
   work.has_answer = true;
 }
 
-Result<void> Committer::run(std::span<Work> works, const Inspect& inspect) {
+// The view looks into the changes: they go together.
+void Committer::forget_view() {
+  view_.clear();
+  // Neither a flood nor one large batch must hold its memory for ever.
+  for (std::size_t i = 0; i < end_; ++i) {
+    if (changes_[i].jobs.capacity() > kJobsKept) changes_[i] = core::ChangeSet{};
+  }
+  if (changes_.size() > kChangesKept) changes_.resize(kChangesKept);
+  is_carried_ = false;
+  first_ = end_ = 0;
+}
+
+Result<void> Committer::run(std::span<Work> works, const Inspect& inspect, const Applied& applied) {
   std::vector<std::size_t> open(works.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
   bool is_view_true = false;
   int tries = 0;
   while (!open.empty()) {
     if (!is_view_true) {
-      carried_.reset();
-      view_.clear();
+      forget_view();
       WEIR_TRY(prefetch(works, open));
       std::erase_if(open, [&](std::size_t i) { return works[i].has_answer; });
       WEIR_TRY(reserve_ids(works, open));
       std::erase_if(open, [&](std::size_t i) { return works[i].has_answer; });
     }
     const std::size_t end = decide(works, open, inspect);
-    WEIR_TRY_ASSIGN(Left left, commit(works));
+    WEIR_TRY_ASSIGN(Left left, commit(works, applied));
     is_view_true = left.is_view_true;
     if (!left.again.empty() && ++tries == kTriesMax) {
       for (const std::size_t i : left.again) {
@@ -85,21 +98,23 @@ Result<void> Committer::prefetch(std::span<Work> works, const std::vector<std::s
 Result<void> Committer::reserve_ids(std::span<Work> works, const std::vector<std::size_t>& open) {
   std::uint64_t jobs = 0;
   std::set<std::pair<std::uint32_t, std::string_view>> new_queues;
+  std::pair<std::uint32_t, std::string_view> last;  // most of a turn is about few queues
   for (const std::size_t i : open) {
     const core::Request& request = works[i].request;
-    std::string_view queue;
+    std::pair<std::uint32_t, std::string_view> name{request.principal.namespace_id, {}};
     if (const auto* enqueue = std::get_if<core::Enqueue>(&request.command)) {
       jobs += enqueue->jobs.size();
-      queue = enqueue->queue;
+      name.second = enqueue->queue;
     } else if (const auto* put = std::get_if<core::PutQueue>(&request.command)) {
-      queue = put->queue;
+      name.second = put->queue;
     } else {
       ++jobs;  // a new place in a queue takes a number from the same source
       continue;
     }
-    const core::QueueName name{request.principal.namespace_id, std::string(queue)};
-    if (!view_.has_queue(name) || view_.queue(name) == nullptr) {
-      new_queues.emplace(request.principal.namespace_id, queue);
+    if (name == std::exchange(last, name)) continue;
+    if (!view_.has_queue(name.first, name.second) ||
+        view_.queue(name.first, name.second) == nullptr) {
+      new_queues.insert(name);
     }
   }
   const Result<void> reserved = state_.ids.reserve(jobs, new_queues.size());
@@ -125,18 +140,16 @@ std::size_t Committer::decide(std::span<Work> works, const std::vector<std::size
                         .lease_secret = identity.lease_secret,
                         .epoch = identity.epoch,
                         .judged_at = state_.time.judged_at()};
-  changes_.clear();
   change_owner_.clear();
   unwritten_.clear();
   std::size_t bytes = 0;
   for (std::size_t next = 0; next < open.size(); ++next) {
     const std::size_t i = open[next];
     Work& work = works[i];
-    core::ChangeSet change;
-    if (carried_) {
-      change = *std::exchange(carried_, std::nullopt);
-    } else {
-      change = core::decide(view_, work.request, context);
+    if (end_ == changes_.size()) changes_.emplace_back();
+    core::ChangeSet& change = changes_[end_];
+    if (!std::exchange(is_carried_, false)) {
+      core::decide(view_, work.request, context, change);
       if (inspect && !inspect(i, change)) continue;
     }
     if (change.is_empty()) {
@@ -146,27 +159,29 @@ std::size_t Committer::decide(std::span<Work> works, const std::vector<std::size
       continue;
     }
     const std::size_t weight = store::change_bytes(change);
-    if (!changes_.empty() && bytes + weight > core::kTurnBytesMax) {
-      carried_ = std::move(change);
+    if (first_ != end_ && bytes + weight > core::kTurnBytesMax) {
+      is_carried_ = true;
       return next;
     }
     bytes += weight;
     view_.apply(change);
+    ++end_;
+    change_owner_.push_back(i);
     const bool makes_queue =
         std::any_of(change.queues.begin(), change.queues.end(),
                     [](const auto& queue) { return queue.expected_version == 0; });
-    changes_.push_back(std::move(change));
-    change_owner_.push_back(i);
     if (makes_queue) return next + 1;
   }
   return open.size();
 }
 
-Result<Committer::Left> Committer::commit(std::span<Work> works) {
+Result<Committer::Left> Committer::commit(std::span<Work> works, const Applied& applied) {
   Left left;
-  if (changes_.empty()) return left;
+  const std::span<core::ChangeSet> changes(changes_.data() + first_, end_ - first_);
+  if (changes.empty()) return left;
+  first_ = end_;
   results_.clear();
-  const Result<std::uint64_t> seq = state_.store.commit(changes_, state_.time.now(), results_);
+  const Result<std::uint64_t> seq = state_.store.commit(changes, state_.time.now(), results_);
   if (!seq) {
     if (seq.error().code != ErrorCode::unavailable) return failure(seq.error());
     // Nothing was applied, and what was read is not known to be true any more.
@@ -178,12 +193,14 @@ Result<Committer::Left> Committer::commit(std::span<Work> works) {
     left.is_view_true = false;
     return left;
   }
-  WEIR_ASSERT(results_.size() == changes_.size(), results_.size(), changes_.size());
+  WEIR_ASSERT(results_.size() == changes.size(), results_.size(), changes.size());
   std::size_t first_failed = works.size();
-  for (std::size_t c = 0; c < changes_.size(); ++c) {
+  for (std::size_t c = 0; c < changes.size(); ++c) {
     Work& work = works[change_owner_[c]];
     if (results_[c] == store::CommitResult::applied) {
-      apply_result(work, changes_[c], *seq);
+      note_applied(changes[c]);
+      if (applied) applied(change_owner_[c], changes[c]);
+      apply_result(work, changes[c], *seq);
       continue;
     }
     first_failed = std::min(first_failed, change_owner_[c]);
@@ -193,7 +210,8 @@ Result<Committer::Left> Committer::commit(std::span<Work> works) {
       answer_error(work, ErrorCode::store_full, "the store has no room for this");
     }
   }
-  left.is_view_true = first_failed == works.size();
+  // What `applied` has seen may be taken apart.
+  left.is_view_true = first_failed == works.size() && !applied;
   for (const std::size_t i : unwritten_) {
     if (i < first_failed) continue;
     works[i].has_answer = false;
@@ -204,12 +222,16 @@ Result<Committer::Left> Committer::commit(std::span<Work> works) {
 }
 
 void Committer::apply_result(Work& work, core::ChangeSet& change, std::uint64_t seq) {
-  note_applied(change);
   work.seq = seq;
   work.is_sync = change.commit_class == core::CommitClass::sync;
   work.answer = std::move(change.answer);
   work.has_answer = true;
-  work.events = std::move(change.events);
+  if (!state_.is_heard()) return;
+  work.events.reserve(change.events.size());
+  for (core::Event& event : change.events) {
+    std::string name(state_.registry.queue_name(event.queue));
+    work.events.emplace_back(std::move(event), std::move(name));
+  }
 }
 
 void Committer::note_applied(const core::ChangeSet& change) {
@@ -239,23 +261,24 @@ void Committer::note_applied(const core::ChangeSet& change) {
   state_.counters.note_applied(change);
 }
 
-void Committer::push_releases(std::span<Work> works) {
-  const bool is_heard = !state_.events.is_empty() || !state_.waiters.is_empty();
-  for (Work& work : works) {
+void Committer::push_releases(std::vector<Work>& works) {
+  bool is_awaited = false;
+  for (const Work& work : works) {
     if (!work.has_answer) continue;
     if (work.answered) state_.counters.note_answer(work.answer);
-    PendingRelease release{.wait_seq = work.is_sync ? work.seq : 0,
-                           .answered = std::move(work.answered),
-                           .answer = std::move(work.answer)};
-    if (is_heard) {
-      release.events.reserve(work.events.size());
-      for (core::Event& event : work.events) {
-        std::string name(state_.registry.queue_name(event.queue));
-        release.events.emplace_back(std::move(event), std::move(name));
-      }
-    }
-    if (release.answered || !release.events.empty()) state_.releases.push(std::move(release));
+    is_awaited = is_awaited || work.answered || !work.events.empty();
   }
+  if (is_awaited) {
+    state_.releases.push(std::move(works));
+    works = {};
+  }
+  works.clear();
+}
+
+void Committer::push_release(Work work) {
+  std::vector<Work> works;
+  works.push_back(std::move(work));
+  push_releases(works);
 }
 
 }  // namespace weir::engine

@@ -12,31 +12,22 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/decide.h"
 #include "engine/state.h"
+#include "engine/work.h"
 
 namespace weir::engine {
-
-// One request on its way through a turn.
-struct Work {
-  core::Request request;
-  AnswerCallback answered;  // null for the engine's own
-
-  core::Answer answer;
-  bool has_answer = false;
-  std::uint64_t seq = 0;      // of the commit that holds its change; 0: nothing was written
-  bool is_sync = false;       // its answer waits for durability
-  bool is_contended = false;  // its guard missed at every try
-  std::vector<core::Event> events;
-};
 
 // May look at a decided change before it is committed, and alter it; false drops it (the work is
 // left without an answer).
 using Inspect = std::function<bool(std::size_t work, core::ChangeSet& change)>;
+
+// Sees a change that was applied, before its answer and events are taken out of it; may take out
+// what it likes.
+using Applied = std::function<void(std::size_t work, core::ChangeSet& change)>;
 
 // One thread. The state must outlive it.
 class Committer {
@@ -45,10 +36,13 @@ class Committer {
 
   // Every work has an answer afterwards, unless `inspect` dropped it. Errors: io_error, corruption
   // (the store is stopped).
-  Result<void> run(std::span<Work> works, const Inspect& inspect = nullptr);
+  Result<void> run(std::span<Work> works, const Inspect& inspect = nullptr,
+                   const Applied& applied = nullptr);
 
-  // Hands answers and events to the release queue, in order.
-  void push_releases(std::span<Work> works);
+  // Hands answers and events to the release queue, in order. `works` is empty afterwards, with or
+  // without its memory.
+  void push_releases(std::vector<Work>& works);
+  void push_release(Work work);
 
  private:
   Result<void> prefetch(std::span<Work> works, const std::vector<std::size_t>& open);
@@ -64,20 +58,24 @@ class Committer {
     std::vector<std::size_t> again;
     bool is_view_true = true;
   };
-  Result<Left> commit(std::span<Work> works);
+  Result<Left> commit(std::span<Work> works, const Applied& applied);
   void apply_result(Work& work, core::ChangeSet& change, std::uint64_t seq);
   void note_applied(const core::ChangeSet& change);
+  void forget_view();
 
   State& state_;
   core::View view_;
   core::ReadSet reads_;
+  // What was decided over the view, which looks into them: [0, first_) is committed, [first_, end_)
+  // is not, the rest is memory to be used again.
   std::vector<core::ChangeSet> changes_;
-  std::vector<std::size_t> change_owner_;  // work of each change
+  std::size_t first_ = 0, end_ = 0;
+  std::vector<std::size_t> change_owner_;  // work of each that is not committed
   std::vector<std::size_t> unwritten_;     // works of this round that changed nothing
   std::vector<store::CommitResult> results_;
-  // Decided over the changes of the commit before, which took all of them: valid as long as the
-  // view is true.
-  std::optional<core::ChangeSet> carried_;
+  // changes_[end_] was decided over the changes of the commit before, which took all of them: valid
+  // as long as the view is true.
+  bool is_carried_ = false;
 };
 
 void answer_error(Work& work, ErrorCode code, std::string detail, std::int64_t retry_after_ms = 0);

@@ -30,10 +30,10 @@ void Dispatcher::withdraw(DemandId id) {
 
 void Dispatcher::undelivered(std::span<const Delivery> deliveries) {
   for (const Delivery& delivery : deliveries) {
-    mailbox_.put_own(core::Request{.command = core::Release{.job = delivery.claimed.job.id,
+    mailbox_.put_own(core::Request{.command = core::Release{.job = delivery.job.id,
                                                             .token = delivery.claimed.token,
                                                             .undelivered = true},
-                                   .principal = server_for(delivery.claimed.job)});
+                                   .principal = server_for(delivery.job)});
   }
 }
 
@@ -184,19 +184,20 @@ Dispatcher::RunEnd Dispatcher::serve_run(OpenLine& open, DemandId first, DemandI
 }
 
 Result<void> Dispatcher::claim(std::vector<Share>& shares) {
-  std::vector<Work> works;
+  std::vector<Work>& works = claims_;
+  works.clear();
   std::vector<std::size_t> share_of;
   for (std::size_t s = 0; s < shares.size(); ++s) {
     const Demand& demand = book_.demand(shares[s].demand);
+    shares[s].deliveries.reserve(shares[s].jobs.size());
     for (const core::JobId job : shares[s].jobs) {
-      Work work;
-      work.request = core::Request{.command = core::Claim{.job = job,
-                                                          .worker_id = demand.worker_id,
-                                                          .owner = demand.owner,
-                                                          .connection = demand.connection,
-                                                          .lease_ms = demand.lease_ms},
-                                   .principal = demand.principal};
-      works.push_back(std::move(work));
+      core::Request& request = works.emplace_back().request;
+      request.command = core::Claim{.job = job,
+                                    .worker_id = demand.worker_id,
+                                    .owner = demand.owner,
+                                    .connection = demand.connection,
+                                    .lease_ms = demand.lease_ms};
+      request.principal = demand.principal;
       share_of.push_back(s);
     }
   }
@@ -206,7 +207,7 @@ Result<void> Dispatcher::claim(std::vector<Share>& shares) {
     if (claimed == nullptr) return true;
     Share& share = shares[share_of[w]];
     share.bytes -= std::exchange(counted[w], 0);
-    const std::size_t bytes = claimed->job.payload_bytes;
+    const std::size_t bytes = change.jobs.front().after.payload_bytes;
     if (share.bytes > 0 && share.bytes + bytes > book_.demand(share.demand).body_bytes_max)
       return false;
     // An empty payload counts too: the answer must not grow without end.
@@ -214,68 +215,80 @@ Result<void> Dispatcher::claim(std::vector<Share>& shares) {
     share.bytes += counted[w];
     return true;
   };
-  WEIR_TRY(committer_.run(works, within_bytes));
+  const auto keep_job = [&](std::size_t w, core::ChangeSet& change) {
+    const auto* claimed = std::get_if<core::Claimed>(&change.answer.outcome);
+    if (claimed == nullptr) return;
+    shares[share_of[w]].deliveries.push_back(
+        Delivery{.job = std::move(change.jobs.front().after), .claimed = *claimed});
+  };
+  WEIR_TRY(committer_.run(works, within_bytes, keep_job));
   const bool needs_sync =
       std::any_of(works.begin(), works.end(), [](const Work& w) { return w.is_sync; });
   if (needs_sync) WEIR_TRY(state_.sync.sync(state_.store));
-  WEIR_TRY(read_bodies(works, share_of, shares));
+  look_at_answers(works, share_of, shares);
+  committer_.push_releases(works);
+  WEIR_TRY(read_bodies(shares));
   hand_out(shares);
   return {};
 }
 
-Result<void> Dispatcher::read_bodies(std::vector<Work>& works,
-                                     const std::vector<std::size_t>& share_of,
-                                     std::vector<Share>& shares) {
-  std::vector<std::pair<core::Claimed, Error>> broken;
+// Why some got nothing: did not fit into the answer, not claimable, no room.
+void Dispatcher::look_at_answers(const std::vector<Work>& works,
+                                 const std::vector<std::size_t>& share_of,
+                                 const std::vector<Share>& shares) {
   for (std::size_t w = 0; w < works.size(); ++w) {
-    Work& work = works[w];
-    const core::JobId job = std::get<core::Claim>(work.request.command).job;
+    const Work& work = works[w];
     if (!work.has_answer) {
-      // Did not fit into the answer: others may have it at once.
+      // Others may have it at once.
       const Demand& demand = book_.demand(shares[share_of[w]].demand);
       for (const std::string& queue : demand.queues)
         book_.stir_queue(demand.principal.namespace_id, queue);
       continue;
     }
-    auto* claimed = std::get_if<core::Claimed>(&work.answer.outcome);
-    if (claimed == nullptr || work.seq == 0) {
-      skipped_.insert(job);
-      const auto* error = std::get_if<Error>(&work.answer.outcome);
-      if (error != nullptr && !work.is_contended &&
-          error_info(error->code).retry == RetryAdvice::later) {
-        blocked_until_boot_ms_ = state_.time.boot_ms() + 10 * kBlockedMs;
-        refused_until_boot_ms_ = blocked_until_boot_ms_;
-      }
-      continue;
+    if (std::holds_alternative<core::Claimed>(work.answer.outcome) && work.seq != 0) continue;
+    skipped_.insert(std::get<core::Claim>(work.request.command).job);
+    const auto* error = std::get_if<Error>(&work.answer.outcome);
+    if (error != nullptr && !work.is_contended &&
+        error_info(error->code).retry == RetryAdvice::later) {
+      blocked_until_boot_ms_ = state_.time.boot_ms() + 10 * kBlockedMs;
+      refused_until_boot_ms_ = blocked_until_boot_ms_;
     }
-    Result<core::JobBody> body = state_.store.read_body(job);
-    if (!body) {
-      if (body.error().code == ErrorCode::io_error) return failure(body.error());
-      broken.emplace_back(std::move(*claimed), body.error());
-      continue;
-    }
-    Delivery delivery{.claimed = std::move(*claimed), .body = std::move(*body)};
-    delivery.lease_expires_at = lease_end(delivery.claimed.job);
-    delivery.queue_name = state_.registry.queue_name(delivery.claimed.job.queue);
-    shares[share_of[w]].deliveries.push_back(std::move(delivery));
   }
-  committer_.push_releases(works);
-  for (const auto& [claimed, error] : broken) WEIR_TRY(bury(claimed, error));
+}
+
+// A job whose body can't be read is not handed out but buried.
+Result<void> Dispatcher::read_bodies(std::vector<Share>& shares) {
+  for (Share& share : shares) {
+    for (std::size_t i = 0; i < share.deliveries.size();) {
+      Delivery& delivery = share.deliveries[i];
+      Result<core::JobBody> body = state_.store.read_body(delivery.job.id);
+      if (!body) {
+        if (body.error().code == ErrorCode::io_error) return failure(body.error());
+        WEIR_TRY(bury(delivery, body.error()));
+        share.deliveries.erase(share.deliveries.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      delivery.body = *std::move(body);
+      delivery.lease_expires_at = lease_end(delivery.job);
+      delivery.queue_name = state_.registry.queue_name(delivery.job.queue);
+      ++i;
+    }
+  }
   return {};
 }
 
-Result<void> Dispatcher::bury(const core::Claimed& claimed, const Error& error) {
+Result<void> Dispatcher::bury(const Delivery& delivery, const Error& error) {
   log::error("job cannot be read and goes to the dead",
-             {log::field("job", claimed.job.id.value), log::field("error", error.detail)});
+             {log::field("job", delivery.job.id.value), log::field("error", error.detail)});
   Work work;
   work.request = core::Request{
-      .command = core::Fail{.job = claimed.job.id,
-                            .token = claimed.token,
+      .command = core::Fail{.job = delivery.job.id,
+                            .token = delivery.claimed.token,
                             .error = {.error_class = "corruption", .message = error.detail},
                             .dead = true},
-      .principal = server_for(claimed.job)};
+      .principal = server_for(delivery.job)};
   WEIR_TRY(committer_.run(std::span(&work, 1)));
-  committer_.push_releases(std::span(&work, 1));
+  committer_.push_release(std::move(work));
   return {};
 }
 

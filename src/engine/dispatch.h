@@ -65,9 +65,10 @@ class Dispatcher {
   RunEnd serve_run(OpenLine& open, DemandId first, DemandId end, std::size_t left,
                    std::vector<Share>& shares);
   Result<void> claim(std::vector<Share>& shares);
-  Result<void> read_bodies(std::vector<Work>& works, const std::vector<std::size_t>& share_of,
-                           std::vector<Share>& shares);
-  Result<void> bury(const core::Claimed& claimed, const Error& error);
+  void look_at_answers(const std::vector<Work>& works, const std::vector<std::size_t>& share_of,
+                       const std::vector<Share>& shares);
+  Result<void> read_bodies(std::vector<Share>& shares);
+  Result<void> bury(const Delivery& delivery, const Error& error);
   // The server itself, in the namespace of the job.
   core::Principal server_for(const core::Job& job) const;
   WallTime lease_end(const core::Job& job) const;
@@ -78,6 +79,7 @@ class Dispatcher {
   Committer& committer_;
   Mailbox& mailbox_;
   DemandBook book_;
+  std::vector<Work> claims_;  // of a round; kept for its memory
   std::uint64_t pick_count_ = 0;
   std::int64_t blocked_until_boot_ms_ = 0;    // no claims are tried just now
   std::int64_t refused_until_boot_ms_ = 0;    // because the store refused some

@@ -36,6 +36,7 @@ using AnswerCallback = std::function<void(core::Answer)>;
 
 // A job on its way to a consumer.
 struct Delivery {
+  core::Job job;
   core::Claimed claimed;
   core::JobBody body;
   WallTime lease_expires_at;

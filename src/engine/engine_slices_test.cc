@@ -144,8 +144,7 @@ TEST(Lists, pages_over_several_states_are_full_and_complete) {
   const auto held = test.claim("q", 12);
   for (int i = 0; i < 4; ++i) test.ask(TestEngine::ack_of(held[static_cast<std::size_t>(i)]));
   for (std::size_t i = 4; i < 8; ++i) {
-    test.ask(
-        core::Fail{.job = held[i].claimed.job.id, .token = held[i].claimed.token, .dead = true});
+    test.ask(core::Fail{.job = held[i].job.id, .token = held[i].claimed.token, .dead = true});
   }
   for (const bool newest_first : {false, true}) {
     std::set<std::uint64_t> seen;
@@ -207,8 +206,7 @@ TEST(Counts, equal_the_ledger_after_any_sequence_of_verbs) {
       test.put(TestEngine::ack_of(any_held()));
     } else if (what == 5 && !held.empty()) {
       const Delivery d = any_held();
-      test.put(
-          core::Fail{.job = d.claimed.job.id, .token = d.claimed.token, .dead = prng.one_in(4)});
+      test.put(core::Fail{.job = d.job.id, .token = d.claimed.token, .dead = prng.one_in(4)});
     } else if (what == 6) {
       test.put(core::Erase{.job = any_id()});
       test.put(core::Cancel{.job = any_id()});

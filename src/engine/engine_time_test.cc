@@ -82,7 +82,7 @@ TEST(Time, a_retried_or_stalled_job_comes_before_less_urgent_ones) {
                       .retry_after_ms = 1'000});
   const auto next = [&test] {
     std::vector<Delivery> got = test.claim("q");
-    return got.empty() ? core::JobId{} : got[0].claimed.job.id;
+    return got.empty() ? core::JobId{} : got[0].job.id;
   };
   EXPECT_EQ(next(), others[0]);  // while neither is due, work goes on
   test.pass(5'000);              // the retry is due, the lease of the second has run out
@@ -129,9 +129,9 @@ TEST(Time, long_delays_and_long_runs_are_delivered_once) {
       return true;
     });
     for (Delivery& d : test.claim("q", 4)) {
-      ++seen[d.claimed.job.id.value];
+      ++seen[d.job.id.value];
       const std::int64_t waited = test.clock().boot_ms() - start;
-      EXPECT_GE(waited, d.claimed.job.id.value < ids[10].value ? 6 * kMsPerHour : 43'200'000);
+      EXPECT_GE(waited, d.job.id.value < ids[10].value ? 6 * kMsPerHour : 43'200'000);
       // 9 to 47 minutes, all beyond the lease of one minute.
       running.push_back(
           {std::move(d), test.clock().boot_ms() + (9 + number++ % 39) * kMsPerMinute});
@@ -160,7 +160,7 @@ TEST(Time, thousands_of_leases_that_end_together_come_back_once) {
     std::set<std::uint64_t> again;
     for (std::size_t done = 0; done < held; done += 1000) {
       for (const Delivery& d : test.claim("q", 1000))
-        EXPECT_TRUE(again.insert(d.claimed.job.id.value).second);
+        EXPECT_TRUE(again.insert(d.job.id.value).second);
     }
     EXPECT_EQ(again.size(), held);
     test.settle();

@@ -41,7 +41,6 @@ struct Engine::Impl {
   bool has_more_work = false;  // the store has housekeeping left
   std::int64_t start_boot_ms = 0;
   std::int64_t published_boot_ms = 0;
-  std::vector<Mail> mails;  // of the turn
   std::vector<std::function<void()>> looks;
 
  private:

@@ -64,32 +64,41 @@ std::size_t command_bytes(const core::Command& command) {
   return std::visit(ByteCounter{}, command);
 }
 
-Result<void> Mailbox::put(core::Request request, AnswerCallback answered) {
+Result<void> Mailbox::put(core::Request&& request, AnswerCallback&& answered) {
   const bool is_worker = is_worker_verb(request.command);
   const std::size_t places = is_worker ? commands_max_ : commands_max_ - commands_max_ / 4;
   const std::size_t room = is_worker ? kMailboxBytesMax : kMailboxBytesMax - kMailboxBytesMax / 4;
   const std::size_t bytes = command_bytes(request.command);
-  if (mails_.size() >= places || bytes_ + bytes > room) {
+  if (works_.size() >= places || bytes_ + bytes > room) {
     return failure(Error{.code = ErrorCode::unavailable,
                          .detail = "the server has more commands waiting than it takes",
                          .retry_after_ms = kFullRetryAfterMs});
   }
   bytes_ += bytes;
-  mails_.push_back(Mail{std::move(request), std::move(answered), bytes});
+  Work& work = works_.emplace_back();
+  work.request = std::move(request);
+  work.answered = std::move(answered);
+  work.bytes = bytes;
   return {};
 }
 
 void Mailbox::put_own(core::Request request) {
   const std::size_t bytes = command_bytes(request.command);
-  own_.push_back(Mail{std::move(request), nullptr, bytes});
+  Work& work = own_.emplace_back();
+  work.request = std::move(request);
+  work.bytes = bytes;
 }
 
-void Mailbox::take(std::vector<Mail>& out) {
-  out.clear();
+void Mailbox::take(std::vector<Work>& out) {
+  const bool fits = own_.empty() && works_.size() <= core::kTurnCommandsMax;
+  if (fits && bytes_ <= core::kTurnBytesMax && works_.swap_out(out)) {
+    bytes_ = 0;
+    return;
+  }
   std::size_t bytes = 0;
   while (out.size() < core::kTurnCommandsMax && !is_empty()) {
     const bool is_own = !own_.empty();
-    std::deque<Mail>& from = is_own ? own_ : mails_;
+    Fifo<Work>& from = is_own ? own_ : works_;
     const std::size_t next = from.front().bytes;
     if (!out.empty() && bytes + next > core::kTurnBytesMax) break;
     bytes += next;

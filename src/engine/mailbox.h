@@ -5,24 +5,18 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <vector>
 
 #include "core/command.h"
 #include "core/limits.h"
-#include "engine/engine.h"
+#include "engine/fifo.h"
+#include "engine/work.h"
 
 namespace weir::engine {
 
 // Payloads wait in memory: so many bytes of them at most, the last quarter for workers like the
 // places.
 inline constexpr std::size_t kMailboxBytesMax = 16 * core::kTurnBytesMax;
-
-struct Mail {
-  core::Request request;
-  AnswerCallback answered;  // null for the engine's own commands
-  std::size_t bytes = 0;    // about what its changes will weigh in a commit
-};
 
 // ack, fail, release, snooze, extend, progress: served while draining, and from the last quarter of
 // the mailbox.
@@ -38,22 +32,22 @@ class Mailbox {
   explicit Mailbox(std::size_t commands_max) : commands_max_(commands_max) {}
 
   // Errors: unavailable with retry_after_ms when there is no room for such a command.
-  Result<void> put(core::Request request, AnswerCallback answered);
+  Result<void> put(core::Request&& request, AnswerCallback&& answered);
   // The engine's own commands go first and are not bounded here (their makers bound them).
   void put_own(core::Request request);
 
-  // Moves the next turn's share to `out`, in order: at most kTurnCommandsMax or kTurnBytesMax, a
-  // larger command alone.
-  void take(std::vector<Mail>& out);
+  // Moves the next turn's share to `out`, which is empty, in order: at most kTurnCommandsMax or
+  // kTurnBytesMax, a larger command alone.
+  void take(std::vector<Work>& out);
 
-  bool is_empty() const { return mails_.empty() && own_.empty(); }
-  std::size_t size() const { return mails_.size() + own_.size(); }
+  bool is_empty() const { return works_.empty() && own_.empty(); }
+  std::size_t size() const { return works_.size() + own_.size(); }
 
  private:
   std::size_t commands_max_;
-  std::size_t bytes_ = 0;  // of mails_
-  std::deque<Mail> own_;
-  std::deque<Mail> mails_;
+  std::size_t bytes_ = 0;  // of works_
+  Fifo<Work> own_;
+  Fifo<Work> works_;
 };
 
 }  // namespace weir::engine

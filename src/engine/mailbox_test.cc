@@ -35,8 +35,8 @@ TEST(Mailbox, is_bounded_in_bytes_too) {
   EXPECT_GT(taken, 40U);
   EXPECT_LT(taken, 49U);  // three quarters of 64 MiB
   EXPECT_TRUE(mailbox.put(ack(), nullptr));
-  std::vector<Mail> mails;
-  mailbox.take(mails);
+  std::vector<Work> works;
+  mailbox.take(works);
   EXPECT_TRUE(mailbox.put(enqueue_of(core::kMiB), nullptr));
 }
 
@@ -56,11 +56,12 @@ TEST(Mailbox, a_turn_takes_so_many_commands_and_no_more) {
   Mailbox mailbox(core::kMailboxCommandsMax);
   for (std::size_t i = 0; i < core::kTurnCommandsMax + 5; ++i)
     ASSERT_TRUE(mailbox.put(ack(), nullptr));
-  std::vector<Mail> mails;
-  mailbox.take(mails);
-  EXPECT_EQ(mails.size(), core::kTurnCommandsMax);
-  mailbox.take(mails);
-  EXPECT_EQ(mails.size(), 5U);
+  std::vector<Work> works;
+  mailbox.take(works);
+  EXPECT_EQ(works.size(), core::kTurnCommandsMax);
+  works.clear();
+  mailbox.take(works);
+  EXPECT_EQ(works.size(), 5U);
   EXPECT_TRUE(mailbox.is_empty());
 }
 
@@ -69,26 +70,29 @@ TEST(Mailbox, a_turn_takes_so_many_bytes_and_a_larger_command_alone) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(mailbox.put(enqueue_of(core::kMiB), nullptr));
   ASSERT_TRUE(mailbox.put(enqueue_of(6 * core::kMiB), nullptr));
   ASSERT_TRUE(mailbox.put(enqueue_of(1), nullptr));
-  std::vector<Mail> mails;
-  mailbox.take(mails);
-  EXPECT_EQ(mails.size(), 3U);  // the records besides the payloads count too
-  mailbox.take(mails);
-  EXPECT_EQ(mails.size(), 2U);
-  mailbox.take(mails);
-  EXPECT_EQ(mails.size(), 1U);
-  EXPECT_GT(mails[0].bytes, core::kTurnBytesMax);
-  mailbox.take(mails);
-  EXPECT_EQ(mails.size(), 1U);
+  std::vector<Work> works;
+  mailbox.take(works);
+  EXPECT_EQ(works.size(), 3U);  // the records besides the payloads count too
+  works.clear();
+  mailbox.take(works);
+  EXPECT_EQ(works.size(), 2U);
+  works.clear();
+  mailbox.take(works);
+  EXPECT_EQ(works.size(), 1U);
+  EXPECT_GT(works[0].bytes, core::kTurnBytesMax);
+  works.clear();
+  mailbox.take(works);
+  EXPECT_EQ(works.size(), 1U);
 }
 
 TEST(Mailbox, own_commands_go_first_also_when_it_is_full) {
   Mailbox mailbox(1);
   ASSERT_TRUE(mailbox.put(ack(), nullptr));
   mailbox.put_own(core::Request{.command = core::Release{}});
-  std::vector<Mail> mails;
-  mailbox.take(mails);
-  ASSERT_EQ(mails.size(), 2U);
-  EXPECT_TRUE(std::holds_alternative<core::Release>(mails[0].request.command));
+  std::vector<Work> works;
+  mailbox.take(works);
+  ASSERT_EQ(works.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<core::Release>(works[0].request.command));
 }
 
 }  // namespace

@@ -7,35 +7,30 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "core/answer.h"
-#include "core/change.h"
-#include "engine/engine.h"
 #include "engine/events.h"
+#include "engine/work.h"
 
 namespace weir::engine {
-
-struct PendingRelease {
-  std::uint64_t wait_seq = 0;  // 0: waits for nothing but those before it
-  AnswerCallback answered;     // may be null
-  core::Answer answer;
-  std::vector<std::pair<core::Event, std::string>> events;  // with the queue's name
-};
 
 // One thread.
 class ReleaseQueue {
  public:
-  void push(PendingRelease release) { queue_.push_back(std::move(release)); }
+  // Works without an answer are passed over.
+  void push(std::vector<Work> works) { queue_.push_back(std::move(works)); }
   bool is_empty() const { return queue_.empty(); }
 
   // Gives everything, in order, that `durable_seq` allows. Callbacks may use the engine.
   void release(std::uint64_t durable_seq, EventBus& events, Waiters& waiters);
 
+  // An empty vector with the memory of works that were released.
+  std::vector<Work> take_spare() { return std::move(spare_); }
+
  private:
-  std::deque<PendingRelease> queue_;
+  std::deque<std::vector<Work>> queue_;
+  std::size_t next_ = 0;  // of the first vector: those before it were released
+  std::vector<Work> spare_;
 };
 
 }  // namespace weir::engine

@@ -111,7 +111,7 @@ Result<void> Slices::purge_slice() {
     work.answered = std::move(purge.answered);
     purges_.pop_front();
   }
-  committer_.push_releases(std::span(&work, 1));
+  committer_.push_release(std::move(work));
   return {};
 }
 
@@ -149,7 +149,7 @@ Result<void> Slices::delete_slice() {
     is_progress = removed != nullptr && removed->count > 0;
   }
   if (!is_progress) deletes_blocked_until_ms_ = state_.time.boot_ms() + kRetryMs;
-  committer_.push_releases(std::span(&work, 1));
+  committer_.push_release(std::move(work));
   return {};
 }
 

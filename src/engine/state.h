@@ -30,6 +30,9 @@ struct State {
         ids(store_),
         time(clock_) {}
 
+  // Does anyone want the events?
+  bool is_heard() const { return !events.is_empty() || !waiters.is_empty(); }
+
   store::Store& store;
   const Clock& clock;
   Options options;

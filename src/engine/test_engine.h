@@ -161,12 +161,12 @@ class TestEngine {
     return error == nullptr ? std::nullopt : std::optional(error->code);
   }
   static core::Ack ack_of(const Delivery& delivery) {
-    return core::Ack{.job = delivery.claimed.job.id, .token = delivery.claimed.token};
+    return core::Ack{.job = delivery.job.id, .token = delivery.claimed.token};
   }
   static core::Extend extend_of(const Delivery& delivery,
                                 std::optional<std::int64_t> lease_ms = {}) {
     return core::Extend{
-        .job = delivery.claimed.job.id, .token = delivery.claimed.token, .lease_ms = lease_ms};
+        .job = delivery.job.id, .token = delivery.claimed.token, .lease_ms = lease_ms};
   }
 
  private:

@@ -70,15 +70,10 @@ Result<bool> Engine::Impl::turn() {
 }
 
 Result<void> Engine::Impl::decide_input() {
-  mailbox.take(mails);
-  if (mails.empty()) return {};
-  state.counters.turn_commands += mails.size();
-  std::vector<Work> works(mails.size());
-  for (std::size_t i = 0; i < mails.size(); ++i) {
-    works[i].request = std::move(mails[i].request);
-    works[i].answered = std::move(mails[i].answered);
-  }
-  mails.clear();
+  if (mailbox.is_empty()) return {};
+  std::vector<Work> works = state.releases.take_spare();
+  mailbox.take(works);
+  state.counters.turn_commands += works.size();
   WEIR_TRY(committer.run(works));
   committer.push_releases(works);
   return {};

@@ -2,6 +2,7 @@
 // Records of jobs, bodies and attempts. Layouts: docs/storage-format.md.
 #include <memory>
 
+#include "base/assert.h"
 #include "store/codec.h"
 #include "store/codec_parts.h"
 
@@ -74,7 +75,8 @@ std::uint64_t presence(const core::Job& job) {
          bit_if(job.encryption_key != 0, kEncryptionKey);
 }
 
-void write_lease(ByteWriter& out, const core::Lease& lease) {
+template <typename Writer>
+void write_lease(Writer& out, const core::Lease& lease) {
   out.svarint(lease.started_at.ms);
   out.svarint(wrapping_minus(lease.deadline_at.ms, lease.started_at.ms));
   out.text(lease.worker_id);
@@ -98,7 +100,8 @@ core::Lease read_lease(RecordReader& in) {
   return lease;
 }
 
-void write_counters(ByteWriter& out, const core::JobCounters& counters) {
+template <typename Writer>
+void write_counters(Writer& out, const core::JobCounters& counters) {
   out.varint(counters.failures);
   out.varint(counters.timeouts);
   out.varint(counters.releases);
@@ -117,11 +120,17 @@ core::JobCounters read_counters(RecordReader& in) {
 }
 
 // Bits: 1 max_attempts, 2 retry, 4 lease_ms, 8 timeout_ms.
-void write_options(ByteWriter& out, const core::JobOptions& options) {
+template <typename Writer>
+void write_options(Writer& out, const core::JobOptions& options) {
   out.u8(static_cast<std::uint8_t>((options.max_attempts ? 1 : 0) | (options.retry ? 2 : 0) |
                                    (options.lease_ms ? 4 : 0) | (options.timeout_ms ? 8 : 0)));
   if (options.max_attempts) out.varint(*options.max_attempts);
-  if (options.retry) codec::write_retry(out, *options.retry);
+  if (options.retry) {
+    std::string retry;
+    ByteWriter writer(retry);
+    codec::write_retry(writer, *options.retry);
+    out.raw(retry);
+  }
   if (options.lease_ms) out.svarint(*options.lease_ms);
   if (options.timeout_ms) out.svarint(*options.timeout_ms);
 }
@@ -138,7 +147,8 @@ std::shared_ptr<const core::JobOptions> read_options(RecordReader& in) {
 }
 
 // An instant near `base`; wall instants of a job lie near its created_at.
-void write_near(ByteWriter& out, WallTime at, WallTime base) {
+template <typename Writer>
+void write_near(Writer& out, WallTime at, WallTime base) {
   out.svarint(wrapping_minus(at.ms, base.ms));
 }
 WallTime read_near(RecordReader& in, WallTime base) {
@@ -146,7 +156,8 @@ WallTime read_near(RecordReader& in, WallTime base) {
 }
 
 // The fields that decide and change often: the front half of the record.
-void write_life(ByteWriter& out, const core::Job& job, std::uint64_t bits) {
+template <typename Writer>
+void write_life(Writer& out, const core::Job& job, std::uint64_t bits) {
   if (bits & kKind) out.text(job.kind);
   if (bits & kPayloadBytes) out.varint(job.payload_bytes);
   if (bits & kCreatedBy) out.text(job.created_by);
@@ -191,7 +202,8 @@ void read_life(RecordReader& in, core::Job& job, std::uint64_t bits) {
 }
 
 // The rare fields.
-void write_rest(ByteWriter& out, const core::Job& job, std::uint64_t bits) {
+template <typename Writer>
+void write_rest(Writer& out, const core::Job& job, std::uint64_t bits) {
   if (bits & kRank) out.svarint(job.rank);
   if (bits & kBudget) {
     out.varint(job.budget_start);
@@ -233,10 +245,26 @@ void read_rest(RecordReader& in, core::Job& job, std::uint64_t bits) {
   if (bits & kEncryptionKey) job.encryption_key = in.number32();
 }
 
+// At least what encode_job() writes: 10 bytes for each number there can be, and the texts.
+std::size_t job_bytes_max(const core::Job& job) {
+  constexpr std::size_t kNumbersMax = 48;
+  std::size_t bytes = 10 * kNumbersMax + job.kind.size() + job.created_by.size() +
+                      job.group.size() + job.unique_key.size() + job.limit_key.size() +
+                      job.external_id.size() + job.dead_reason.size();
+  for (const std::string& tag : job.tags) bytes += 10 + tag.size();
+  if (job.lease) bytes += job.lease->worker_id.size() + job.lease->progress_message.size();
+  if (job.options && job.options->retry) {
+    bytes += 100 + job.options->retry->name.size() + 10 * job.options->retry->delays_ms.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void encode_job(const core::Job& job, std::string& bytes) {
-  ByteWriter out(bytes);
+  const std::size_t before = bytes.size();
+  bytes.resize(before + job_bytes_max(job));
+  SpanWriter out(bytes.data() + before);
   const std::uint64_t bits = presence(job);
   out.u8(kJobRecordVersion);
   out.varint(bits);
@@ -250,6 +278,9 @@ void encode_job(const core::Job& job, std::string& bytes) {
   out.svarint(job.created_at.ms);
   write_life(out, job, bits);
   write_rest(out, job, bits);
+  const auto size = static_cast<std::size_t>(out.at() - bytes.data());
+  WEIR_ASSERT(size <= bytes.size(), size, bytes.size());
+  bytes.resize(size);
 }
 
 Result<core::Job> decode_job(std::string_view bytes) {
@@ -279,8 +310,7 @@ void encode_body(const core::JobBody& body, std::string& bytes) {
   ByteWriter out(bytes);
   out.u8(kJobBodyRecordVersion);
   out.varint(body.payload_reference);
-  // The usual content type as an empty text; the empty one is told apart by the flag.
-  const bool is_json = body.content_type == core::JobBody{}.content_type;
+  const bool is_json = body.content_type.empty();
   out.u8(is_json ? 1 : 0);
   if (!is_json) out.text(body.content_type);
   out.text(body.content_encoding);
@@ -296,7 +326,7 @@ Result<core::JobBody> decode_body(std::string_view bytes) {
   RecordReader in(bytes, "body", kJobBodyRecordVersion);
   core::JobBody body;
   body.payload_reference = in.raw().varint();
-  if (!in.flag()) body.content_type = in.text();
+  if (!in.flag()) body.set_type(in.raw().text());
   body.content_encoding = in.text();
   for (std::uint64_t left = in.count(); left > 0 && in.ok(); --left) {
     std::string name = in.text();

@@ -106,7 +106,8 @@ inline std::int64_t wrapping_plus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
-inline void write_texts(ByteWriter& out, const std::vector<std::string>& texts) {
+template <typename Writer>
+void write_texts(Writer& out, const std::vector<std::string>& texts) {
   out.varint(texts.size());
   for (const std::string& text : texts) out.text(text);
 }

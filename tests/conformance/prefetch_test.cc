@@ -94,7 +94,8 @@ TEST_F(PrefetchTest, what_the_turn_has_changed_stays) {
   const core::Job job = add(JobBuilder(queue_.id));
   load({.jobs = {job.id}});
   const core::Job held = test::claimed(job, now_);
-  view_.apply(test::only(test::change_of(job, held)));
+  const core::ChangeSet change = test::only(test::change_of(job, held));
+  view_.apply(change);
   load({.jobs = {job.id}, .queues = {queue_.id}});
   EXPECT_EQ(*view_.job(job.id), held);
   EXPECT_EQ(view_.counts(queue_.id).of(JobState::processing), 1U);

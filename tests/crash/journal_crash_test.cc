@@ -112,13 +112,13 @@ class CrashTest : public ::testing::Test {
     }
   }
   void release(const core::Claimed& claimed) {
-    driver_->run(core::Release{.job = claimed.job.id, .token = claimed.token});
+    driver_->run(core::Release{.job = claimed.job, .token = claimed.token});
   }
   void ack(const core::Claimed& claimed) {
-    promised_.living.erase(claimed.job.id.value);  // from now on it may be done
+    promised_.living.erase(claimed.job.value);  // from now on it may be done
     driver_->run(
-        core::Ack{claimed.job.id, claimed.token, "[" + std::to_string(claimed.job.id.value) + "]"});
-    acked_.insert(claimed.job.id.value);
+        core::Ack{claimed.job, claimed.token, "[" + std::to_string(claimed.job.value) + "]"});
+    acked_.insert(claimed.job.value);
   }
   void pass(std::int64_t ms) {
     driver_->advance(ms);
@@ -252,7 +252,7 @@ TEST_F(CrashTest, restarts_with_leases_and_failures) {
   enqueue(3, 100);
   auto first = claim();
   ASSERT_TRUE(first);
-  driver_->run(core::Fail{first->job.id, first->token, {.error_class = "x", .message = "boom"}});
+  driver_->run(core::Fail{first->job, first->token, {.error_class = "x", .message = "boom"}});
   ASSERT_TRUE(store_->sync());
   is_armed_ = true;
   for (int i = 0; i < 3; ++i) {

@@ -55,7 +55,7 @@ void CommandMaker::learn(const core::Request&, const core::Answer& answer) {
   if (const auto* enqueued = std::get_if<core::Enqueued>(&answer.outcome)) {
     jobs_.insert(jobs_.end(), enqueued->ids.begin(), enqueued->ids.end());
   } else if (const auto* claimed = std::get_if<core::Claimed>(&answer.outcome)) {
-    held_.push_back({claimed->job.id, claimed->token});
+    held_.push_back({claimed->job, claimed->token});
   }
   // The old ones are mostly ended; keep the world small enough for commands to meet.
   if (jobs_.size() > 200) jobs_.erase(jobs_.begin(), jobs_.begin() + 50);

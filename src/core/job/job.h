@@ -11,10 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/digest.h"
+#include "base/rare_text.h"
 #include "base/strong.h"
 #include "base/time.h"
 #include "core/job/error_rule.h"
@@ -49,7 +51,7 @@ struct Lease {
   std::uint64_t connection = 0;  // with the boot it belongs to, for connection-bound doors
   std::uint64_t boot = 0;
   std::uint8_t progress_percent = 0;
-  std::string progress_message;  // at most 1 KiB
+  RareText progress_message;  // at most 1 KiB
 
   bool operator==(const Lease&) const = default;
 };
@@ -80,10 +82,10 @@ struct Job {
   std::uint64_t version = 0;  // grows with every change of this job (If-Match, guards)
 
   std::string kind;
-  std::string group;
-  std::string limit_key;  // "key": limits and fairness; empty means the group
-  std::string unique_key;
-  std::string external_id;  // a door's own id, indexed per queue
+  RareText group;
+  RareText limit_key;  // "key": limits and fairness; empty means the group
+  RareText unique_key;
+  RareText external_id;  // a door's own id, indexed per queue
   std::vector<std::string> tags;
   std::shared_ptr<const JobOptions>
       options;  // shared and immutable: many jobs of one batch have the same; null = none
@@ -103,7 +105,7 @@ struct Job {
   std::uint32_t excused_count = 0;  // all excuses
   std::uint32_t excused_since = 0;  // excuses since the last replay
   JobCounters counters;
-  std::string dead_reason;   // "deserialization: …", "attempts used up (6): …"; empty unless dead
+  RareText dead_reason;      // "deserialization: …", "attempts used up (6): …"; empty unless dead
   bool has_history = false;  // an AttemptRecord exists
   bool has_result = false;
   std::optional<Lease> lease;  // set exactly while processing
@@ -122,14 +124,23 @@ struct Job {
 
 using TypedHeader = std::pair<std::string, std::string>;
 
+inline constexpr std::string_view kJsonContentType = "application/json";
+
 // Value. What the handler gets.
 struct JobBody {
   std::string payload;
-  std::string content_type = "application/json";  // JSON payloads keep their text to the last digit
+  std::string
+      content_type;  // empty: kJsonContentType, the usual one, which is never spelt out here
   std::string content_encoding;
   std::vector<TypedHeader> headers;     // traceparent and others, unchanged
   std::uint64_t payload_reference = 0;  // a payload shared with another job; 0 = own
 
+  std::string_view type() const {
+    return content_type.empty() ? kJsonContentType : std::string_view(content_type);
+  }
+  void set_type(std::string_view type) {
+    content_type = type == kJsonContentType ? std::string_view() : type;
+  }
   bool operator==(const JobBody&) const = default;
 };
 

@@ -62,7 +62,7 @@ struct Encoder {
     out.varint(e.duplicates.size());
     for (const std::uint32_t index : e.duplicates) out.varint(index);
   }
-  void operator()(const Claimed& c) const { WEIR_ASSERT(false, c.job.id.value); }
+  void operator()(const Claimed& c) const { WEIR_ASSERT(false, c.job.value); }
   void operator()(const NotClaimable&) const { WEIR_ASSERT(false); }
   void operator()(const Moved& m) const {
     put_number(out, OutcomeNumber::moved);

@@ -137,7 +137,7 @@ void Session::put(std::string_view body_and_end) {
   core::Enqueue enqueue{.queue = used_->name, .door = core::Door::beanstalk};
   core::NewJob& job = enqueue.jobs.emplace_back();
   job.body.payload = body;
-  if (!looks_like_json(body)) job.body.content_type = kBytesType;
+  if (!looks_like_json(body)) job.body.set_type(kBytesType);
   const core::Placement place = place_of(pending_put_.priority);
   job.priority = place.priority;
   job.rank = place.rank;

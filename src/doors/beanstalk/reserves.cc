@@ -92,18 +92,18 @@ void Session::delivered(Result<std::vector<engine::Delivery>> got) {
 }
 
 void Session::deliver(engine::Delivery& delivery) {
-  const core::Job& job = delivery.claimed.job;
+  const core::Job& job = delivery.job;
   const std::uint64_t sequence = waiting_.front().sequence;
   waiting_.pop_front();
-  hold(delivery.claimed);
+  hold(delivery.job, delivery.claimed.token);
   slot(sequence).number = job.id.value;
   append_job(begin_answer(sequence), Reply::reserved, job.id.value, delivery.body.payload);
   end_answer(sequence);
 }
 
-void Session::hold(const core::Claimed& claimed) {
-  HeldJob held{.id = claimed.job.id.value, .token = claimed.token};
-  if (const auto& lease = claimed.job.lease) {
+void Session::hold(const core::Job& job, const core::LeaseToken& token) {
+  HeldJob held{.id = job.id.value, .token = token};
+  if (const auto& lease = job.lease) {
     held.lease_ms = lease->deadline_at.since(lease->started_at);
     held.deadline_ms = saturating_add(door_.clock.boot_ms(), held.lease_ms);
   }
@@ -112,16 +112,17 @@ void Session::hold(const core::Claimed& claimed) {
 
 void Session::claimed_by_id(std::uint64_t sequence, const core::Claimed& claimed) {
   const Result<core::JobBody> body = is_gone_ ? Result<core::JobBody>(failure(ErrorCode::gone, ""))
-                                              : door_.engine.job_body(claimed.job.id);
-  if (!body) {
-    door_.engine.abandon(claimed.job.id, claimed.token, door_.principal,
+                                              : door_.engine.job_body(claimed.job);
+  const Result<engine::JobView> job = door_.engine.job(claimed.job);
+  if (!body || !job) {
+    door_.engine.abandon(claimed.job, claimed.token, door_.principal,
                          engine::Engine::LeaseEnd::undelivered);
     slot(sequence).number = 0;
-    answer(sequence, reply_of(body.error().code));
+    answer(sequence, reply_of(body ? job.error().code : body.error().code));
     return forget_if_over();
   }
-  hold(claimed);
-  append_job(begin_answer(sequence), Reply::reserved, claimed.job.id.value, body->payload);
+  hold(job->job, claimed.token);
+  append_job(begin_answer(sequence), Reply::reserved, claimed.job.value, body->payload);
   end_answer(sequence);
 }
 

@@ -113,7 +113,7 @@ class Session final : public StreamSession, public std::enable_shared_from_this<
   void withdraw_demand();
   void delivered(Result<std::vector<engine::Delivery>> got);
   void deliver(engine::Delivery& delivery);
-  void hold(const core::Claimed& claimed);
+  void hold(const core::Job& job, const core::LeaseToken& token);
   void claimed_by_id(std::uint64_t sequence, const core::Claimed& claimed);
   void nothing_came();
   void end_reserves(Reply reply);

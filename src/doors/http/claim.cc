@@ -46,9 +46,8 @@ void deliver(Call& call, ClaimState& state, Result<std::vector<engine::Delivery>
   for (engine::Delivery& delivery : *got) {
     const core::Queue* queue =
         call.engine().find_queue(delivery.queue_name, call.principal().namespace_id);
-    const std::int64_t timeout_ms = queue != nullptr
-                                        ? core::effective_timeout_ms(delivery.claimed.job, *queue)
-                                        : std::int64_t{0};
+    const std::int64_t timeout_ms =
+        queue != nullptr ? core::effective_timeout_ms(delivery.job, *queue) : std::int64_t{0};
     write_delivery(out, delivery, timeout_ms);
     delivery.body = {};
   }

@@ -117,19 +117,19 @@ Result<void> finish(JobDraft& draft, const RetryPolicies& policies) {
     return failure(ErrorCode::invalid_argument, "delay and run_at are both given; choose one");
   }
   if (draft.content_type) {
-    draft.body.content_type = *draft.content_type;
+    WEIR_TRY(check_name("content_type", *draft.content_type, core::kNameBytesMax));
+    draft.body.set_type(*draft.content_type);
   } else if (draft.has_bytes) {
     draft.body.content_type = "application/octet-stream";
   }
-  if (draft.has_json && !is_json_type(draft.body.content_type)) {
+  if (draft.has_json && !is_json_type(draft.body.type())) {
     // The text stays JSON whatever it is called: "+json" types and the like are the client's
     // business.
-    if (draft.body.content_type.find("json") == std::string::npos) {
+    if (draft.body.type().find("json") == std::string_view::npos) {
       return failure(ErrorCode::invalid_argument,
                      "content_type is not JSON; send such a payload as payload_base64");
     }
   }
-  WEIR_TRY(check_name("content_type", draft.body.content_type, core::kNameBytesMax));
   if (draft.retry) {
     WEIR_TRY_ASSIGN(draft.options.retry, resolve_retry(*draft.retry, policies));
     if (!draft.options.max_attempts) draft.options.max_attempts = draft.options.retry->max_attempts;

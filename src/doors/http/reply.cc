@@ -115,13 +115,13 @@ std::string entity_tag(std::uint64_t version) { return fmt::format("\"{}\"", ver
 std::string job_url(core::JobId id) { return fmt::format("/v1/jobs/{}", id.value); }
 
 void write_body(JsonWriter& out, const core::JobBody& body) {
-  const bool is_json_named = body.content_type.find("json") != std::string::npos;
+  const bool is_json_named = body.type().find("json") != std::string_view::npos;
   if (is_json_named && body.content_encoding.empty() && is_json(body.payload)) {
     out.raw("payload", trim(body.payload));
   } else {
     out.text("payload_base64", base64_encode(body.payload));
   }
-  out.text("content_type", body.content_type);
+  out.text("content_type", body.type());
   if (!body.content_encoding.empty()) out.text("content_encoding", body.content_encoding);
   out.key("headers").begin_object();
   for (const auto& [name, value] : body.headers) out.text(name, value);
@@ -180,7 +180,7 @@ void write_job(JsonWriter& out, const engine::JobView& view, const JobParts& par
 }
 
 void write_delivery(JsonWriter& out, const engine::Delivery& delivery, std::int64_t timeout_ms) {
-  const core::Job& job = delivery.claimed.job;
+  const core::Job& job = delivery.job;
   out.begin_object();
   out.id("id", job.id.value).text("queue", delivery.queue_name).text_or_null("kind", job.kind);
   out.text("class", core::to_string(job.priority_class));

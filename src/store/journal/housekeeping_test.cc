@@ -26,8 +26,7 @@ TEST(HousekeepingTest, claim_and_release_for_ever_does_not_grow_the_disk) {
   std::uint64_t most = 0;
   for (int i = 0; i < 3'000; ++i) {
     if (const auto claimed = driver.claim()) {
-      driver.run(
-          core::Release{.job = claimed->job.id, .token = claimed->token, .delay_ms = 20'000});
+      driver.run(core::Release{.job = claimed->job, .token = claimed->token, .delay_ms = 20'000});
     }
     ASSERT_FALSE(driver.failed) << driver.failed->detail;
     driver.advance(100);
@@ -66,7 +65,7 @@ TEST(HousekeepingTest, old_jobs_do_not_pin_the_segments_of_the_dead) {
     driver.enqueue("now", std::string(300, 'x'));
     const auto claimed = driver.claim();
     ASSERT_TRUE(claimed);
-    driver.run(core::Ack{claimed->job.id, claimed->token, "\"done\""});
+    driver.run(core::Ack{claimed->job, claimed->token, "\"done\""});
     driver.tick();
     ASSERT_TRUE(world.store().work(driver.now));
   }
@@ -92,16 +91,15 @@ TEST(HousekeepingTest, histories_and_results_survive_cleaning) {
   for (std::size_t i = 0; i < kept.size(); ++i) {
     auto claimed = driver.claim();
     ASSERT_TRUE(claimed);
-    driver.run(
-        core::Fail{claimed->job.id, claimed->token, {.error_class = "x", .message = "first"}});
+    driver.run(core::Fail{claimed->job, claimed->token, {.error_class = "x", .message = "first"}});
   }
   driver.advance(600'000);
   driver.tick();
   for (std::size_t i = 0; i < kept.size(); ++i) {
     auto claimed = driver.claim();
     ASSERT_TRUE(claimed);
-    driver.run(core::Ack{claimed->job.id, claimed->token,
-                         "[" + std::to_string(claimed->job.id.value) + "]"});
+    driver.run(
+        core::Ack{claimed->job, claimed->token, "[" + std::to_string(claimed->job.value) + "]"});
   }
   const std::string before = describe(world.store());
   core::QueueSettings settings;
@@ -111,7 +109,7 @@ TEST(HousekeepingTest, histories_and_results_survive_cleaning) {
     driver.enqueue("now", std::string(300, 'x'));
     const auto claimed = driver.claim();
     ASSERT_TRUE(claimed);
-    driver.run(core::Ack{claimed->job.id, claimed->token, std::nullopt});
+    driver.run(core::Ack{claimed->job, claimed->token, std::nullopt});
     driver.tick();
     ASSERT_TRUE(world.store().work(driver.now));
   }
@@ -196,7 +194,7 @@ TEST(HousekeepingTest, a_full_disk_refuses_lets_work_out_and_recovers_by_itself)
   std::size_t acked = 0;
   while (const auto claimed = driver.claim()) {
     ASSERT_EQ(driver.result, CommitResult::applied);
-    driver.run(core::Ack{claimed->job.id, claimed->token, std::nullopt});
+    driver.run(core::Ack{claimed->job, claimed->token, std::nullopt});
     ASSERT_EQ(driver.result, CommitResult::applied) << "an ack is never refused, after " << acked;
     ++acked;
     driver.tick();
@@ -225,7 +223,7 @@ TEST(HousekeepingTest, completed_jobs_that_are_kept_make_room_on_a_full_disk) {
   }
   ASSERT_EQ(driver.result, CommitResult::refused_full);
   while (const auto claimed = driver.claim()) {
-    driver.run(core::Ack{claimed->job.id, claimed->token, std::nullopt});
+    driver.run(core::Ack{claimed->job, claimed->token, std::nullopt});
     ASSERT_EQ(driver.result, CommitResult::applied);
     driver.tick();
     ASSERT_TRUE(store->work(driver.now));
@@ -261,7 +259,7 @@ TEST(HousekeepingTest, heartbeats_go_on_for_ever_while_the_disk_is_full) {
     const auto claimed = driver.claim();
     ASSERT_TRUE(claimed);
     for (int i = 0; i < 2'000; ++i) {
-      driver.run(core::Extend{claimed->job.id, claimed->token, std::nullopt});
+      driver.run(core::Extend{claimed->job, claimed->token, std::nullopt});
       ASSERT_EQ(driver.result, CommitResult::applied) << payload_bytes << " after " << i;
       ASSERT_TRUE(store->work(driver.now));
     }
@@ -278,7 +276,7 @@ TEST(HousekeepingTest, a_store_without_any_room_opens_and_frees_what_is_dead) {
   fill(*store, *driver, 2000);
   const auto claimed = driver->claim();
   ASSERT_TRUE(claimed);
-  const core::Extend heartbeat{claimed->job.id, claimed->token, std::nullopt};
+  const core::Extend heartbeat{claimed->job, claimed->token, std::nullopt};
   for (int i = 0; i < 10'000 && driver->result == CommitResult::applied; ++i) {
     driver->run(heartbeat);  // and nobody cleans
   }

@@ -159,10 +159,15 @@ JobFacts Index::facts(core::JobId id) const {
   return facts;
 }
 
-bool Index::load_job(core::JobId id, core::Job& out) const {
+const HotJob* Index::whole_job(core::JobId id) const {
   const std::uint32_t slot = find(id.value);
-  if (slot == 0 || (slot & kEndedBit) != 0) return false;
-  unpack(hot_[slot], out);
+  return slot == 0 || (slot & kEndedBit) != 0 ? nullptr : &hot_[slot];
+}
+
+bool Index::load_job(core::JobId id, core::Job& out) const {
+  const HotJob* job = whole_job(id);
+  if (job == nullptr) return false;
+  unpack(*job, out);
   return true;
 }
 

@@ -108,6 +108,10 @@ class Index {
   JobFacts facts(core::JobId id) const;
   // False when the job is not there; a shrunk job (places().is_shrunk) can't be loaded from here.
   bool load_job(core::JobId id, core::Job& out) const;
+  // The job as it is kept, nullptr when it is not there or shrunk. Lives until the next change.
+  const HotJob* whole_job(core::JobId id) const;
+  // Fills every field of `out`, whatever was in it.
+  void unpack(const HotJob& hot, core::Job& out) const;
   bool places(core::JobId id, JobPlaces& out) const;
   static std::vector<PackedLocation> distinct(const JobPlaces& places);
   const core::Queue* queue(core::QueueId id) const;
@@ -255,7 +259,6 @@ class Index {
   void pack(const core::Job& job, HotJob& hot);
   void pack_lease(const core::Job& job, HotJob& hot);
   void pack_extra(const core::Job& job, Extra& extra);
-  void unpack(const HotJob& hot, core::Job& out) const;
   void set_text(std::uint32_t& field, std::string_view text);
   void release_lease(HotJob& job);
   void release_extra(HotJob& job);

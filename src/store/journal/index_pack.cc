@@ -17,6 +17,23 @@ bool has_rarities(const core::Job& job) {
          job.deadline_at.is_set();
 }
 
+// The opposite of has_rarities().
+void clear_rarities(core::Job& job) {
+  for (RareText* text :
+       {&job.limit_key, &job.group, &job.unique_key, &job.external_id, &job.dead_reason}) {
+    text->clear();
+  }
+  job.tags.clear();
+  job.options = nullptr;
+  job.budget_start = job.excused_count = job.excused_since = 0;
+  job.counters = {};
+  job.source_queue = {};
+  job.encryption_key = 0;
+  job.expires_at = job.ended_at = {};
+  job.completed_at = job.dead_at = job.original_enqueued_at = job.deadline_at = {};
+  job.ttl_ms = 0;
+}
+
 // A job's tags as one text, so that jobs with the same tags share it.
 std::string join_tags(const std::vector<std::string>& tags) {
   std::string joined;
@@ -57,6 +74,7 @@ Extra& Index::need_extra(HotJob& job) {
 }
 
 void Index::set_text(std::uint32_t& field, std::string_view text) {
+  if (field == 0 && text.empty()) return;
   if (strings_.text(field) == text) return;
   const std::uint32_t old = field;
   field = strings_.acquire(text);
@@ -188,13 +206,13 @@ void Index::unpack(const HotJob& hot, core::Job& out) const {
     to.progress_message = strings_.text(lease.message);
   }
   const Extra* extra = extra_of(hot);
-  if (extra == nullptr) return;
+  if (extra == nullptr) return clear_rarities(out);
   out.version |= static_cast<std::uint64_t>(extra->version_high) << 32;
   out.limit_key = strings_.text(extra->limit_key);
   out.group = strings_.text(extra->group);
   out.unique_key = strings_.text(extra->unique_key);
   out.external_id = strings_.text(extra->external_id);
-  if (extra->tags != 0) out.tags = split_tags(strings_.text(extra->tags));
+  out.tags = split_tags(strings_.text(extra->tags));
   out.dead_reason = strings_.text(extra->dead_reason);
   out.options = extra->options;
   out.budget_start = extra->budget_start;

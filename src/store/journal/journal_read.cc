@@ -28,6 +28,7 @@ Failure not_found(core::JobId id) {
 
 Result<void> JournalStore::prefetch(const core::ReadSet& wanted, core::View& view) {
   WEIR_TRY(check_running());
+  last_loaded_queue_ = {};
   for (const core::JobId id : wanted.jobs) load_job(id, view);
   for (const core::QueueName& name : wanted.queue_names) load_queue(name, view);
   for (const core::QueueId id : wanted.queues) load_queue(id, view);
@@ -52,34 +53,41 @@ void JournalStore::load_keys(const core::ReadSet& wanted, core::View& view) {
 }
 
 void JournalStore::load_job(core::JobId id, core::View& view) {
-  if (!view.has_job(id)) {
-    core::Job job;
-    if (index_->load_job(id, job)) {
-      view.put_job(id, &job);
-    } else if (!index_->has_job(id)) {
-      view.put_job(id, nullptr);
-    } else if (auto shrunk = load_shrunk(id)) {
-      view.put_job(id, &*shrunk);
-    } else {
-      // Its record is damaged: what the index knows is enough to let retention take it.
-      const JobFacts facts = index_->facts(id);
-      job.id = id;
-      job.queue = index_->queue_of(id);
-      job.state = facts.state;
-      job.attempt = facts.attempt;
-      job.version = facts.version;
-      view.put_job(id, &job);
-    }
+  const core::Job* found = nullptr;
+  if (const HotJob* whole = index_->whole_job(id)) {
+    core::Job* place = view.add_job(id);
+    if (place != nullptr) index_->unpack(*whole, *place);
+    found = place;
+  } else if (!view.has_job(id)) {
+    load_rare(id, view);
   }
   // The view's job, not ours: an earlier command of the turn may have made or changed it.
-  const core::Job* found = view.job(id);
+  if (found == nullptr) found = view.job(id);
   if (found == nullptr) return;
-  const core::QueueId queue = found->queue;
-  const std::string group = found->group;
-  const std::string unique_key = found->unique_key;
-  load_queue(queue, view);
-  if (!group.empty()) load_group_lock(queue, group, view);
-  if (!unique_key.empty()) load_unique_key(queue, unique_key, view);
+  // Most jobs of a turn are of one queue.
+  if (found->queue != last_loaded_queue_) load_queue(found->queue, view);
+  last_loaded_queue_ = found->queue;
+  if (!found->group.empty()) load_group_lock(found->queue, found->group, view);
+  if (!found->unique_key.empty()) load_unique_key(found->queue, found->unique_key, view);
+}
+
+// A job that is not in memory as a whole, or not at all.
+void JournalStore::load_rare(core::JobId id, core::View& view) {
+  if (!index_->has_job(id)) {
+    view.put_job(id, nullptr);
+  } else if (auto shrunk = load_shrunk(id)) {
+    view.put_job(id, &*shrunk);
+  } else {
+    // Its record is damaged: what the index knows is enough to let retention take it.
+    const JobFacts facts = index_->facts(id);
+    core::Job job;
+    job.id = id;
+    job.queue = index_->queue_of(id);
+    job.state = facts.state;
+    job.attempt = facts.attempt;
+    job.version = facts.version;
+    view.put_job(id, &job);
+  }
 }
 
 void JournalStore::load_queue(core::QueueId id, core::View& view) {
@@ -111,7 +119,7 @@ void JournalStore::load_counts(core::QueueId id, core::View& view) {
   if (!view.has_counts(id)) view.put_counts(id, index_->counts(id));
 }
 
-void JournalStore::load_unique_key(core::QueueId queue, const std::string& key, core::View& view) {
+void JournalStore::load_unique_key(core::QueueId queue, std::string_view key, core::View& view) {
   if (!view.has_unique_key(queue, key)) {
     const auto entry = index_->unique_key(queue, key);
     view.put_unique_key(queue, key, entry ? &*entry : nullptr);
@@ -122,8 +130,7 @@ void JournalStore::load_unique_key(core::QueueId queue, const std::string& key, 
   if (entry != nullptr && !view.has_job(entry->job)) load_job(entry->job, view);
 }
 
-void JournalStore::load_group_lock(core::QueueId queue, const std::string& group,
-                                   core::View& view) {
+void JournalStore::load_group_lock(core::QueueId queue, std::string_view group, core::View& view) {
   if (view.has_group_lock(queue, group)) return;
   const auto lock = index_->group_lock(queue, group);
   view.put_group_lock(queue, group, lock ? &*lock : nullptr);
@@ -178,20 +185,22 @@ Location JournalStore::window_around(const Location& at) const {
   return window;
 }
 
-// The bytes of one record, by way of the cache; what lies around it is read along.
-Result<std::string> JournalStore::read_record(const PackedLocation& packed) {
+// The bytes of one record, by way of the cache; what lies around it is read along. They live until
+// the next read.
+Result<std::string_view> JournalStore::read_record(const PackedLocation& packed) {
   if (!packed) return failure(ErrorCode::corruption, "its record is not in the log");
   const Location at = packed.unpack();
-  if (const std::string_view cached = cache_.find(at); !cached.empty()) return std::string(cached);
+  if (const std::string_view cached = cache_.find(at); !cached.empty()) return cached;
   const Location window = window_around(at);
   auto bytes = log_->read(window, true);
   if (!bytes && bytes.error().code == ErrorCode::corruption && window != at) {
-    return log_->read(at, true);  // the damage may lie in another frame
+    WEIR_TRY_ASSIGN(record_, log_->read(at, true));  // the damage may lie in another frame
+    return record_;
   }
   if (!bytes) return failure(std::move(bytes).error());
-  std::string record = bytes->substr(at.body_offset - window.body_offset, at.length);
+  record_ = bytes->substr(at.body_offset - window.body_offset, at.length);
   if (window != at) cache_.put(window, std::move(*bytes));
-  return record;
+  return record_;
 }
 
 namespace {
@@ -212,7 +221,7 @@ Result<core::Job> JournalStore::load_shrunk(core::JobId id) {
   JobPlaces places;
   if (!index_->places(id, places)) return not_found(id);
   const auto load = [&]() -> Result<core::Job> {
-    WEIR_TRY_ASSIGN(const std::string bytes, read_record(places.last));
+    WEIR_TRY_ASSIGN(const std::string_view bytes, read_record(places.last));
     WEIR_TRY_ASSIGN(const JobRecord record, open_record(bytes));
     WEIR_TRY_ASSIGN(core::Job job, decode_job(record.head));
     if (job.id != id) return failure(ErrorCode::corruption, "another job's record lies there");
@@ -236,7 +245,7 @@ Result<core::JobBody> JournalStore::read_body(core::JobId id) {
   JobPlaces places;
   if (!index_->places(id, places)) return not_found(id);
   const auto load = [&]() -> Result<core::JobBody> {
-    WEIR_TRY_ASSIGN(const std::string bytes, read_record(places.body));
+    WEIR_TRY_ASSIGN(const std::string_view bytes, read_record(places.body));
     WEIR_TRY_ASSIGN(const JobRecord record, open_record(bytes));
     return decode_body(record.body);
   };
@@ -252,7 +261,7 @@ Result<std::vector<core::AttemptRecord>> JournalStore::read_history(core::JobId 
   std::vector<core::AttemptRecord> history;
   std::size_t bytes_sum = 0;
   const auto add = [&](const PackedLocation& place) -> Result<void> {
-    WEIR_TRY_ASSIGN(const std::string bytes, read_record(place));
+    WEIR_TRY_ASSIGN(const std::string_view bytes, read_record(place));
     WEIR_TRY_ASSIGN(const JobRecord record, open_record(bytes));
     for (const std::string_view piece : record.attempts) {
       WEIR_TRY_ASSIGN(core::AttemptRecord attempt, decode_attempt(piece));
@@ -276,7 +285,7 @@ Result<std::string> JournalStore::read_result(core::JobId id) {
   JobPlaces places;
   if (!index_->places(id, places) || !places.result) return not_found(id);
   const auto load = [&]() -> Result<std::string> {
-    WEIR_TRY_ASSIGN(const std::string bytes, read_record(places.result));
+    WEIR_TRY_ASSIGN(const std::string_view bytes, read_record(places.result));
     WEIR_TRY_ASSIGN(const JobRecord record, open_record(bytes));
     if (!record.result) return failure(ErrorCode::corruption, "no result lies there");
     return std::string(*record.result);

@@ -211,7 +211,10 @@ Result<void> JournalStore::stage_all(std::span<const core::ChangeSet> change_set
   stage_->clear();
   for (std::size_t i = 0; i < change_sets.size(); ++i) {
     if (!is_open[i]) continue;
-    if (!staged.empty() && stage_->body().size() + change_bytes(change_sets[i]) > body_bytes_max) {
+    // Weighed only where it might not fit.
+    const bool is_close = stage_->body().size() + core::kTurnBytesMax > body_bytes_max;
+    if (!staged.empty() && is_close &&
+        stage_->body().size() + change_bytes(change_sets[i]) > body_bytes_max) {
       WEIR_TRY_ASSIGN(const bool is_written, flush());
       if (!is_written) return {};
     }

@@ -107,17 +107,18 @@ class JournalStore final : public Store {
   void remember_commit(const Location& at, std::size_t body_bytes);
 
   Location window_around(const Location& at) const;
-  Result<std::string> read_record(const PackedLocation& at);
+  Result<std::string_view> read_record(const PackedLocation& at);
   Result<core::Job> load_shrunk(core::JobId id);
   Result<core::JobBody> load_body(const PackedLocation& at);
   Error quarantine(core::JobId id, const Error& error);
   Error judge(core::JobId id, const Error& error);
   void load_job(core::JobId id, core::View& view);
+  void load_rare(core::JobId id, core::View& view);
   void load_queue(core::QueueId id, core::View& view);
   void load_queue(const core::QueueName& name, core::View& view);
   void load_counts(core::QueueId id, core::View& view);
-  void load_unique_key(core::QueueId queue, const std::string& key, core::View& view);
-  void load_group_lock(core::QueueId queue, const std::string& group, core::View& view);
+  void load_unique_key(core::QueueId queue, std::string_view key, core::View& view);
+  void load_group_lock(core::QueueId queue, std::string_view group, core::View& view);
   void load_keys(const core::ReadSet& wanted, core::View& view);
   bool admits(const ScanQuery& query, core::JobId id, std::optional<core::Job>& job,
               std::size_t& looks);
@@ -140,6 +141,8 @@ class JournalStore final : public Store {
   // Lengths of commit bodies by segment, in order of offset: how far read-ahead may go.
   std::unordered_map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>>
       commit_lengths_;
+  core::QueueId last_loaded_queue_;  // within one prefetch
+  std::string record_;               // read last, when it is not in the cache
   std::set<core::JobId> quarantined_;
   StoreStats stats_;
 };

@@ -40,12 +40,12 @@ TEST_F(JournalStoreTest, reopening_at_random_points_shows_the_same) {
       const core::Claimed claimed = held[at];
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
       if (prng.one_in(2)) {
-        driver().run(core::Ack{claimed.job.id, claimed.token, "[1]"});
+        driver().run(core::Ack{claimed.job, claimed.token, "[1]"});
       } else if (prng.one_in(2)) {
         driver().run(
-            core::Fail{claimed.job.id, claimed.token, {.error_class = "x", .message = "boom"}});
+            core::Fail{claimed.job, claimed.token, {.error_class = "x", .message = "boom"}});
       } else {
-        driver().run(core::Release{.job = claimed.job.id, .token = claimed.token});
+        driver().run(core::Release{.job = claimed.job, .token = claimed.token});
       }
     } else if (choice < 90) {
       driver().advance(prng.between(0, 5'000));

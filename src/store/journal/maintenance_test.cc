@@ -13,10 +13,10 @@ namespace {
 void fill(StoreDriver& driver) {
   for (int i = 0; i < 6; ++i) driver.enqueue("q", "payload " + std::to_string(i));
   auto claimed = driver.claim();
-  driver.run(core::Ack{claimed->job.id, claimed->token, "[1]"});
+  driver.run(core::Ack{claimed->job, claimed->token, "[1]"});
   claimed = driver.claim();
   driver.run(core::Fail{
-      .job = claimed->job.id, .token = claimed->token, .error = {.message = "no"}, .dead = true});
+      .job = claimed->job, .token = claimed->token, .error = {.message = "no"}, .dead = true});
   driver.claim();
 }
 

@@ -17,6 +17,28 @@ Failure bad(std::string_view what) {
   return failure(ErrorCode::corruption, fmt::format("{} does not parse", what));
 }
 
+// The length of a text that is written in place, ahead of it. Most are short: one byte is left for
+// it, and a longer length moves the text.
+class LengthAhead {
+ public:
+  explicit LengthAhead(std::string& out) : out_(out), at_(out.size()) { out_.push_back('\0'); }
+  void finish() const {
+    std::size_t length = out_.size() - at_ - 1;
+    if (length >= 0x80) {
+      std::size_t more = 0;
+      for (std::size_t rest = length >> 7; rest != 0; rest >>= 7) ++more;
+      out_.insert(at_ + 1, more, '\0');
+    }
+    std::size_t at = at_;
+    for (; length >= 0x80; length >>= 7) out_[at++] = static_cast<char>(length | 0x80);
+    out_[at] = static_cast<char>(length);
+  }
+
+ private:
+  std::string& out_;
+  std::size_t at_;
+};
+
 void put_varint(std::string& out, std::uint64_t value) { ByteWriter(out).varint(value); }
 
 }  // namespace
@@ -70,27 +92,29 @@ void RecordWriter::whole(RecordType type, std::string_view payload) {
 std::uint32_t RecordWriter::job(const core::Job& job, const core::JobBody* body,
                                 const core::AttemptRecord* attempt, const std::string* result) {
   const std::size_t before = body_.size();
-  payload_.clear();
-  ByteWriter writer(payload_);
+  ByteWriter writer(body_);
+  writer.u8(static_cast<std::uint8_t>(RecordType::job));
+  writer.u8(kRecordVersion);
+  const LengthAhead record(body_);
   writer.u8(static_cast<std::uint8_t>((body != nullptr ? kHasBody : 0) |
                                       (attempt != nullptr ? kHasAttempts : 0) |
                                       (result != nullptr ? kHasResult : 0)));
-  piece_.clear();
-  encode_job(job, piece_);
-  writer.text(piece_);
+  const LengthAhead head(body_);
+  encode_job(job, body_);
+  head.finish();
   if (body != nullptr) {
-    piece_.clear();
-    encode_body(*body, piece_);
-    writer.text(piece_);
+    const LengthAhead text(body_);
+    encode_body(*body, body_);
+    text.finish();
   }
   if (attempt != nullptr) {
-    piece_.clear();
-    encode_attempt(*attempt, piece_);
     writer.varint(1);
-    writer.text(piece_);
+    const LengthAhead text(body_);
+    encode_attempt(*attempt, body_);
+    text.finish();
   }
   if (result != nullptr) writer.text(*result);
-  whole(RecordType::job, payload_);
+  record.finish();
   return static_cast<std::uint32_t>(body_.size() - before);
 }
 

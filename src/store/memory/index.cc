@@ -83,7 +83,7 @@ void Index::add(const core::Job& job) {
   if (job.group.empty()) {
     enter_lane(place);
   } else {
-    groups_[{job.queue, job.group}].pending.emplace(std::pair(job.rank, job.id), place);
+    groups_[{job.queue, job.group.str()}].pending.emplace(std::pair(job.rank, job.id), place);
   }
 }
 
@@ -103,7 +103,7 @@ void Index::remove(const core::Job& job) {
   if (job.group.empty()) {
     leave_lane(place_of(job));
   } else {
-    groups_[{job.queue, job.group}].pending.erase({job.rank, job.id});
+    groups_[{job.queue, job.group.str()}].pending.erase({job.rank, job.id});
   }
 }
 

@@ -33,8 +33,8 @@ void MemoryStore::load_job(core::JobId id, core::View& view) const {
   if (found == nullptr) return;
   const core::Job job = *found;  // a put may move what the view holds
   load_queue(job.queue, view);
-  if (!job.group.empty()) load_group_lock(job.queue, job.group, view);
-  if (!job.unique_key.empty()) load_unique_key(job.queue, job.unique_key, view);
+  if (!job.group.empty()) load_group_lock(job.queue, job.group.str(), view);
+  if (!job.unique_key.empty()) load_unique_key(job.queue, job.unique_key.str(), view);
 }
 
 void MemoryStore::load_queue(core::QueueId id, core::View& view) const {

@@ -25,8 +25,8 @@ Decided decide_ack(Deciding& d, const Ack& command) {
     return Moved{.job = before.id, .state = JobState::completed, .version = before.version + 1};
   }
   JobChange& change = start_held_change(d, before);
-  end_attempt(d, change, before, {.outcome = AttemptOutcome::completed});
   change.after.last_verb = Verb::ack;
+  end_attempt(d, change, before, {.outcome = AttemptOutcome::completed});
   if (command.result) {
     change.result = *command.result;
     change.after.has_result = true;

@@ -45,7 +45,7 @@ Lease grant_lease(const Deciding& d, const Claim& command, const FoundJob& found
 void close_group(Deciding& d, const Job& job) {
   if (job.group.empty() || d.view.group_lock(job.queue, job.group) != nullptr) return;
   d.out.group_locks.push_back(
-      {.after = {.queue = job.queue, .group = job.group, .holder = job.id}});
+      {.after = {.queue = job.queue, .group = job.group.str(), .holder = job.id}});
 }
 
 void note_wait(Deciding& d, const Job& before) {
@@ -104,7 +104,7 @@ Decided decide_claim(Deciding& d, const Claim& command) {
   } else {
     commit_riding(d);
   }
-  return Claimed{.job = job,
+  return Claimed{.job = job.id,
                  .token = lease_token(d.context.lease_secret, job.id, job.attempt),
                  .fence = fence(d.context.epoch, job.attempt),
                  .max_attempts = effective_max_attempts(before, *found.queue)};

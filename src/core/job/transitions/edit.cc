@@ -49,7 +49,7 @@ Result<void> edit_body(const Deciding& d, JobChange& change, const Edit& command
     body.payload_reference = 0;
     change.after.payload_bytes = static_cast<std::uint32_t>(body.payload.size());
   }
-  if (command.content_type) body.content_type = *command.content_type;
+  if (command.content_type) body.set_type(*command.content_type);
   change.body = std::move(body);
   return {};
 }

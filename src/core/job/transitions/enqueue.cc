@@ -94,6 +94,9 @@ bool is_taken(const Deciding& d, const UniqueKey& entry) {
 
 void find_duplicates(const Deciding& d, const Enqueue& command, const Queue* existing,
                      std::vector<Plan>& plans) {
+  const bool has_keys = std::any_of(command.jobs.begin(), command.jobs.end(),
+                                    [](const NewJob& job) { return !job.unique_key.empty(); });
+  if (!has_keys) return;
   std::unordered_map<std::string_view, std::size_t> first_of_key;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::string& key = command.jobs[i].unique_key;
@@ -146,10 +149,9 @@ class OptionsPool {
   std::size_t next_ = 0;
 };
 
-Job make_job(const Deciding& d, const NewJob& wanted, const Queue& queue, const StartAt& start,
-             JobId id) {
+void make_job(const Deciding& d, const NewJob& wanted, const Queue& queue, const StartAt& start,
+              JobId id, Job& job) {
   const std::int64_t ttl_ms = wanted.ttl_ms.value_or(queue.settings.ttl_ms);
-  Job job;
   job.id = id;
   job.queue = queue.id;
   job.state = start.state;
@@ -170,7 +172,6 @@ Job make_job(const Deciding& d, const NewJob& wanted, const Queue& queue, const 
   if (ttl_ms > 0) job.expires_at = d.now().store.plus(ttl_ms);
   job.created_by = d.principal.id;
   job.payload_bytes = static_cast<std::uint32_t>(wanted.body.payload.size());
-  return job;
 }
 
 void take_key(Deciding& d, const NewJob& wanted, const Plan& plan, const Job& job) {
@@ -181,7 +182,8 @@ void take_key(Deciding& d, const NewJob& wanted, const Plan& plan, const Job& jo
   d.out.unique_keys.push_back(std::move(change));
 }
 
-void add_job(Deciding& d, const NewJob& wanted, const Plan& plan, Job job) {
+void add_job(Deciding& d, const NewJob& wanted, const Plan& plan, JobChange& change) {
+  const Job& job = change.after;
   check_edge(Verb::enqueue, std::nullopt, job.state);
   take_key(d, wanted, plan, job);
   d.out.events.push_back(Event{.verb = Verb::enqueue,
@@ -190,7 +192,8 @@ void add_job(Deciding& d, const NewJob& wanted, const Plan& plan, Job job) {
                                .kind = job.kind,
                                .to = job.state,
                                .at = d.now().wall});
-  d.out.jobs.push_back({.guard = {.absent = true}, .after = std::move(job), .body = wanted.body});
+  change.guard.absent = true;
+  change.body = wanted.body;
 }
 
 Enqueued add_jobs(Deciding& d, const Enqueue& command, const Queue& queue,
@@ -207,10 +210,11 @@ Enqueued add_jobs(Deciding& d, const Enqueue& command, const Queue& queue,
       continue;
     }
     const NewJob& wanted = command.jobs[i];
-    Job job = make_job(d, wanted, queue, plan.start, d.context.ids.next_job_id());
-    job.options = options.get(wanted.options);
-    answer.ids.push_back(job.id);
-    add_job(d, wanted, plan, std::move(job));
+    JobChange& change = d.out.jobs.emplace_back();
+    make_job(d, wanted, queue, plan.start, d.context.ids.next_job_id(), change.after);
+    change.after.options = options.get(wanted.options);
+    answer.ids.push_back(change.after.id);
+    add_job(d, wanted, plan, change);
   }
   return answer;
 }
@@ -225,16 +229,14 @@ JobState first_state(const Deciding& d, const Plan& plan) {
 }  // namespace
 
 Decided decide_enqueue(Deciding& d, const Enqueue& command) {
-  WEIR_TRY(check_name("queue", command.queue, kNameBytesMax));
+  const Queue* existing = d.view.queue(d.principal.namespace_id, command.queue);
+  if (existing == nullptr) WEIR_TRY(check_name("queue", command.queue, kNameBytesMax));
   WEIR_TRY_ASSIGN(std::vector<Plan> plans, check_jobs(d, command));
-  const Queue* existing =
-      d.view.queue(QueueName{.namespace_id = d.principal.namespace_id, .name = command.queue});
-  Queue queue;
-  if (existing != nullptr) {
-    queue = *existing;
-  } else {
-    WEIR_TRY_ASSIGN(queue, new_queue(d, command));
+  std::optional<Queue> made;
+  if (existing == nullptr) {
+    WEIR_TRY_ASSIGN(made, new_queue(d, command));
   }
+  const Queue& queue = existing != nullptr ? *existing : *made;
   for (std::size_t i = 0; i < command.jobs.size(); ++i) {
     Result<void> fits = check_payload_bytes(command.jobs[i].body.payload.size(), queue.settings);
     if (!fits) return failure(at_index(std::move(fits).error(), command, i));
@@ -244,8 +246,8 @@ Decided decide_enqueue(Deciding& d, const Enqueue& command) {
   WEIR_TRY(check_depth(d, queue, existing != nullptr, plans));
 
   if (existing == nullptr) {
-    queue.id = d.context.ids.next_queue_id();
-    d.out.queues.push_back({.after = queue});
+    made->id = d.context.ids.next_queue_id();
+    d.out.queues.push_back({.after = *made});
   }
   Enqueued answer = add_jobs(d, command, queue, plans);
   answer.first_state = first_state(d, plans.front());

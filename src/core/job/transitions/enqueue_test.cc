@@ -125,7 +125,7 @@ TEST(EnqueueTest, bad_fields_are_refused) {
         NewJob{.ttl_ms = -1},
         NewJob{.unique_key = "k", .unique_window_ms = 0},
         NewJob{.unique_window_ms = 5},
-        NewJob{.body = {.content_type = ""}},
+        NewJob{.body = {.content_type = "a\nb"}},
         NewJob{.body = {.headers = std::vector<TypedHeader>(kHeadersMax + 1, {"a", "b"})}},
         NewJob{.body = {.headers = {{"a", std::string(kHeaderBytesMax, 'x')}}}}}) {
     const Error error = refusal_of(std::move(bad));

@@ -85,7 +85,7 @@ Result<void> check_new_job(const NewJob& job, Door door) {
   WEIR_TRY(check_optional_name("unique_key", job.unique_key));
   WEIR_TRY(check_optional_name("external_id", job.external_id));
   WEIR_TRY(check_tags(job.tags));
-  WEIR_TRY(check_content_type(job.body.content_type));
+  if (!job.body.content_type.empty()) WEIR_TRY(check_content_type(job.body.content_type));
   WEIR_TRY(check_optional_name("content_encoding", job.body.content_encoding));
   WEIR_TRY(check_headers(job.body));
   WEIR_TRY(check_options(job.options, door));

@@ -59,7 +59,7 @@ Result<void> take_key_again(Deciding& d, const Job& job) {
   if (job.unique_key.empty()) return {};
   const UniqueKey* entry = d.view.unique_key(job.queue, job.unique_key);
   if (entry != nullptr && entry->job == job.id) return {};  // its window still runs
-  UniqueKeyChange change{.after = {.queue = job.queue, .key = job.unique_key, .job = job.id}};
+  UniqueKeyChange change{.after = {.queue = job.queue, .key = job.unique_key.str(), .job = job.id}};
   if (entry != nullptr) {
     const Job* other = d.view.job(entry->job);
     if (other != nullptr && !is_ended(other->state)) {
@@ -92,8 +92,7 @@ FoundJob find_timed_job(const Deciding& d, JobId id) {
 
 Result<const Queue*> find_queue(const Deciding& d, std::string_view name) {
   WEIR_TRY(check_name("queue", name, kNameBytesMax));
-  const Queue* queue =
-      d.view.queue(QueueName{.namespace_id = d.principal.namespace_id, .name = std::string(name)});
+  const Queue* queue = d.view.queue(d.principal.namespace_id, name);
   if (queue == nullptr) {
     return failure(ErrorCode::not_found, fmt::format("queue \"{}\" is not there", name));
   }
