@@ -53,9 +53,13 @@ Result<void> Kicks::run() {
   WEIR_TRY_ASSIGN(const bool is_over, slice(*kick));
   if (!is_over) return {};
   kicks_.pop_front();
-  state_.releases.push(PendingRelease{.wait_seq = kick->seq,
-                                      .answered = std::move(kick->answered),
-                                      .answer = std::move(kick->answer)});
+  Work work;
+  work.answered = std::move(kick->answered);
+  work.answer = std::move(kick->answer);
+  work.has_answer = true;
+  work.is_sync = kick->seq != 0;
+  work.seq = kick->seq;
+  committer_.push_release(std::move(work));
   return {};
 }
 
@@ -83,7 +87,7 @@ Result<bool> Kicks::slice(Kick& kick) {
     if (total.count == 0) kick.answer.outcome = work.answer.outcome;
     kick.next = kick.jobs.size();
   }
-  committer_.push_releases(std::span(&work, 1));
+  committer_.push_release(std::move(work));
   return kick.next == kick.jobs.size();
 }
 
