@@ -74,7 +74,7 @@ class BeanstalkTest(harness.Case):
         self.assertEqual(tube.ask("kick 10\r\n"), "KICKED 1")
         self.assertEqual(tube.reserve(), (late, b"late"))
         self.assertEqual(server.client().get("/v1/queues/mails").status, 200)
-        self.assertEqual(server.client().get(f"/v1/jobs/{late}").json["state"], "processing")
+        self.assertEqual(server.client().get(f"/v1/jobs/{late}").json["status"], "processing")
 
     def test_pipelined_commands_are_answered_in_order(self):
         tube = self.tube(self.beanstalk_server())
